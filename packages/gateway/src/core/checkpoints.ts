@@ -2,7 +2,7 @@ import type { Delivery } from './delivery/broadcast.js'
 import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
-/** A checkpoint is due this many envelopes after the last one, once their bytes exceed the size of that checkpoint. */
+/** A checkpoint is due this many envelopes after the previous checkpoint, once their bytes exceed its size. */
 const minRows = 25_000
 /** A checkpoint is also due after this much work for cascading revocations [MEUP-4.14]: replaying it takes about a second. */
 const minWork = 1_000_000

@@ -26,7 +26,7 @@ export interface SpaceConfig {
   readonly defaults: { readonly capabilities: readonly Capability[]; readonly programs?: 'many' }
   /** The participant that gets messages without an addressee [MEUP-13.18]; absent = everyone. */
   readonly frontDesk?: string
-  /** Absent = a token is required. */
+  /** Set if guests may enter without a token, with their capabilities; absent = a token is required. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
   readonly limits: Limits
   readonly reasoning: {

@@ -25,7 +25,7 @@ export type GuardVerdict = Pick<DecisionPayload, 'decision' | 'reasonCode' | 'me
 /** The refused or reviewed envelope, as far as it could be read. */
 interface Attempt {
   readonly sender: Pick<Sender, 'participant' | 'rateLimitKey'>
-  /** Pays for masking the recorded texts. */
+  /** The meter that masking the recorded texts is charged to. */
   readonly meter?: WorkMeter
   readonly envelope: Envelope
   /** The payload bytes, so that numbers in arguments keep their digits. */
@@ -63,7 +63,7 @@ interface Note {
 /** Equal decisions in the current one-second window, after the first. */
 interface Second {
   readonly rateLimitKey: string
-  /** The call, if this window counts only that one. */
+  /** The refused call, if this window counts only that call. */
   readonly attempted: Attempted | undefined
   count: number
   last: Note
@@ -163,7 +163,7 @@ export class Decisions {
     this.#logUncounted()
   }
 
-  /** The key of this very call; `undefined` = the sender has too many different ones. */
+  /** The window of exactly this call; `undefined` = the sender already has windows for `maxCalls` other calls. */
   #createKey({ tool, parameters }: Call, plain: string, rateLimitKey: string): string | undefined {
     const key = `${plain} ${hash('sha256', JSON.stringify([tool, parameters]), 'base64url')}`
     if (this.#seconds.has(key)) return key
@@ -250,7 +250,7 @@ export class Decisions {
     }
     try {
       this.#space.emit({ kind: Kind.systemDecision, to, payload })
-      // The sender pays for texts that may be long.
+      // The recorded texts of a call may be long, so they are charged to the log budget of its sender.
       if (attempted !== undefined)
         rates.charge(rateLimitKey, 'log', JSON.stringify(attempted).length, clock.now())
     } catch (err) {
@@ -258,7 +258,10 @@ export class Decisions {
     }
   }
 
-  /** The sender chose the name of the tool, and a person may grant the capability as displayed. */
+  /**
+   * Whether a missing capability may be recorded: it contains the name of a tool that the sender chose, and a person may grant
+   * it as displayed. Long, masked or invisible text is therefore left out.
+   */
   #mayShow(missing: Capability): boolean {
     const json = JSON.stringify(missing)
     if (hasUnseen(missing)) return false

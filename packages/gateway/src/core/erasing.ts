@@ -18,7 +18,7 @@ interface Asked {
 
 interface Receipt {
   readonly seq: number
-  /** Seq of the record. */
+  /** Seq of the logged record of the erasure. */
   readonly recordedAt: number
   /** Whether the bytes are already removed; if not, they will be as soon as the log can remove them. */
   readonly removed: boolean

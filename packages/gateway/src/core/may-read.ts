@@ -24,7 +24,7 @@ export interface Reader extends ReadRights {
   readonly participant: string
 }
 
-/** Equal for equal rights. */
+/** A key that is equal for readers with equal rights. */
 export const getRightsKey = ({ readsTargeted, readsRefusals }: ReadRights): string =>
   `${readsTargeted ? 'all' : 'own'}${readsRefusals ? ' and refusals' : ''}`
 
@@ -58,7 +58,7 @@ type Origin = Pick<Entry, 'id' | 'from' | 'to' | 'kind' | 'context' | 'correlati
 /** The fields that decide who may read an envelope. */
 export type Addressed = Pick<Entry, 'id' | 'from' | 'kind' | 'to' | 'context' | 'correlationId'>
 
-/** `Addressed` for a logged envelope. */
+/** `Addressed` of an envelope that has a seq, because it is logged. */
 export type LoggedAddress = Addressed & Pick<Entry, 'seq'>
 
 /** The audience of an erased envelope [MEUP-10.11]. */
@@ -164,12 +164,12 @@ interface Change {
  * is judged at its place in the log, and never by an envelope that may fail to commit.
  */
 export class HiddenRuns {
-  /** Counts changes. */
+  /** Increases with each applied change, because it may change the audience of logged thoughts. */
   version = 0
   readonly #hidden: Map<string, Hiding>
   #changes: Change[] = []
 
-  /** `contexts`: as of the last delivery. */
+  /** `contexts`: their state as of the last delivery. */
   constructor(contexts: HidingContexts) {
     const runs = contexts
       .open()

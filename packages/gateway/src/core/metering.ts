@@ -23,7 +23,7 @@ const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly 
 export const getRateClass = (kind: string): RateClass =>
   classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
-/** Above this number of keys, those without debt are forgotten. */
+/** Above this number of keys, keys whose buckets are all full are forgotten. */
 const remembered = 4096
 
 /** Bounds the extra wait that earlier refusals add. */
@@ -35,7 +35,10 @@ const charactersPerUnit = 64
 /** Holds the configured rates, which may change at run time. */
 type Configured = { readonly config: Pick<SpaceConfig, 'participants' | 'limits'> }
 
-/** Tokens that refill at a steady rate up to a burst [MEUP-7.1]. `rate`: as in `config`. */
+/**
+ * Tokens that refill at a steady rate up to a burst [MEUP-7.1]. `rate`: the configured rate, cached until another `config`
+ * applies.
+ */
 interface Bucket {
   tokens: number
   at: number

@@ -130,7 +130,10 @@ export class OpenWork {
     if (!isThere) this.#cancel(opened, session === undefined ? 'abandoned' : programEndedReason)
   }
 
-  /** Abandons the contexts of an owner that stays away and sends nothing over HTTP [MEUP-2.3]. */
+  /**
+   * Abandons the contexts of an owner that stays away, and sends nothing over HTTP, for `abandonAfterMs` [MEUP-2.3]. `ms`: time
+   * until the first check.
+   */
   #expect(owner: string, ms = this.#space.config.reasoning.abandonAfterMs): void {
     this.#timers.start(owner, ms, () => this.#abandon(owner))
   }

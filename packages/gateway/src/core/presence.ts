@@ -9,7 +9,7 @@ import type { Ended } from './state/state.js'
 
 /** Expiries that one call of `announceEnds` logs. */
 const maxEnds = 256
-/** Addressees of one envelope [MEUP-1.2]. */
+/** Maximum addressees of one envelope [MEUP-1.2]. */
 const maxTo = 64
 /** Replacements of one participant's programs within this time, in milliseconds, are counted and reported to the operator [MEUP-5.19]. */
 const replacingMs = 60_000

@@ -18,9 +18,9 @@ interface Lease {
 
 /** The announcement that a gateway repeats. */
 export interface Announcement {
-  /** Participants connected to it. */
+  /** Participants connected to the announcing gateway. */
   readonly people: readonly PresentParticipant[]
-  /** States of programs that its supervisor runs. */
+  /** States of programs that the supervisor of the announcing gateway runs. */
   readonly programs: readonly (readonly [id: string, program: ProgramInfo])[]
 }
 

@@ -108,7 +108,7 @@ export class ReasoningGuard {
   }
 }
 
-/** A call that fulfils a proposal: its reason is in the proposal. */
+/** A call that fulfils a proposal needs no reason of its own: the proposal has one. */
 const isFulfilment = ({ correlationId }: Pick<Envelope, 'correlationId'>): boolean =>
   correlationId !== undefined
 

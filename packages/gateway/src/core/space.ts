@@ -63,7 +63,7 @@ export interface SpaceListener {
   recovered?(): void
 }
 
-/** Steps for deciding who may decide a proposal of a private run; beyond them no one may. */
+/** Maximum steps for finding the participants that may decide a proposal of a private run; the others may not read it. */
 const maxDecidingSteps = 2 ** 16
 
 /** One space: admits envelopes in one order, commits them to the log, and delivers what was committed. */
@@ -296,7 +296,7 @@ export class Space {
   /** Changes whenever the audience of logged envelopes may have changed. */
   get audienceVersion(): string {
     const { contexts, trust } = this.state
-    // Participants that may decide a proposal of a private run may read it.
+    // Participants that may decide a proposal of a private run may read it, so the audience depends on their capabilities.
     const rights = contexts.hasPrivateRuns ? trust.revision : ''
     return `${this.config.mcp.visibility} ${rights} ${this.#hidden.version} ${this.#erased.size} ${this.log.oldest}`
   }
@@ -306,7 +306,7 @@ export class Space {
     return this.#erased.size > 0 && this.#erased.has(seq)
   }
 
-  /** A row that was erased before it arrived here may precede its record. */
+  /** A row that was erased before it arrived here has no body. No one may read it, even if its record is delivered later. */
   createDelivery(entry: Entry): Delivery {
     return new Delivery(entry, entry.body.length === 0 ? nobody : this.decideAudience(entry))
   }

@@ -15,7 +15,7 @@ import type { HeldGrant } from '../state/trust/trust.js'
 /** The treatment of an envelope over the rate of its class: `refuse` it, let it `wait`, or admit it because it has `paid` by waiting [MEUP-7.9]. */
 type OverRate = 'refuse' | 'wait' | 'paid'
 
-/** How a frame was sent, and what happens to it over its rate. Default: a text frame, which is refused. */
+/** How a frame was sent, and what happens if it exceeds its rate. Default: a text frame, refused if it exceeds its rate. */
 export interface FrameForm {
   /** The frame is binary. Frames have to be text. */
   readonly isBinary?: boolean
@@ -46,7 +46,7 @@ export interface AdmissionContext {
   isRewritten?: true
   /** Set by `address`: the gateway has filled in the recipients. */
   isAddressed?: true
-  /** Set by `authorize`: the envelope is valid, so a refusal records what it asked for. */
+  /** Set by `authorize`: the envelope is valid, so its audience is known, and decides who may read a refusal of it. */
   isUnderstood?: true
   /** Set by `authorize` for a revocation: the grants that it takes back. */
   revoked?: readonly HeldGrant[]

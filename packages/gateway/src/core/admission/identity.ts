@@ -46,7 +46,7 @@ function nameProgram(
 export const replacedRefusal = (participant: string): Refusal =>
   refuse('session_replaced', `Another program has joined as ${participant}. Stop this one.`)
 
-/** An approval by id has no payload at this step. */
+/** Whether the envelope notes its program: a start, a proposal, or a call. An approval by id has no payload at this step. */
 const isOfProgram = ({ kind, payload }: Envelope): boolean =>
   kind === Kind.reasoningStart ||
   kind === Kind.mcpProposal ||

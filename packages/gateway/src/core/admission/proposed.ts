@@ -11,7 +11,7 @@ import {
   type StepOutcome,
 } from './context.js'
 
-/** Bytes of a proposal that parse in about a microsecond. */
+/** Bytes of a proposal that one unit of work parses, in about a microsecond. */
 const bytesPerUnit = 200
 
 /** The proposed request, with the fields that capabilities are checked against. */

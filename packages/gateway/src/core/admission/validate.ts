@@ -65,7 +65,7 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   return undefined
 }
 
-/** A directive to admission, not part of the envelope. */
+/** Moves `orPropose` out of the envelope: it is a directive to admission, and is not logged. */
 function takeOrPropose(
   admission: AdmissionContext,
   envelope: Envelope & Pick<Submission, 'orPropose'>,

@@ -60,7 +60,7 @@ export async function backfill(session: Session, source: BackfillSource): Promis
       session.live = true
       return
     }
-    // Rows after `delivered` may be in the log, but their audience is not decided yet.
+    // Rows after `delivered` may be in the log, but their audience is not decided yet: they are broadcast later.
     const missed = { after, before: source.delivered + 1 }
     let lacksBodies = false
     for await (const slice of source.reads.replay(session, missed)) {

@@ -32,7 +32,7 @@ export class Delivery {
   }
 }
 
-/** The messages that every session of a group gets of a batch, and the participants that get others. */
+/** The messages of a batch that every session of a group gets, except these participants, whose messages differ. */
 interface Cut {
   readonly outboundBatch: OutboundBatch
   readonly suppressed: { envelopes: number; bytes: number }

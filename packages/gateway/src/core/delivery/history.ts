@@ -20,12 +20,12 @@ interface HistoryQuery {
   includes?(entry: Entry): boolean
 }
 
-/** A part of the log. */
+/** One page of the log, as the reader may see it. */
 interface History {
   /** Last seq of the log at the time of the request. */
   readonly head: number
   readonly messages: readonly Message[]
-  /** `after` of the next part, or `before` in descending order; absent = no more. The next part may be empty. */
+  /** `after` of the next page, or `before` in descending order; absent = no more. The next page may be empty. */
   readonly next?: number
 }
 
@@ -65,7 +65,7 @@ function boundRange(
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
   const after = Math.max(query.after, oldest - 1)
   const before = Math.min(query.before, head + 1)
-  // The log finds the envelopes of a context by an index.
+  // With a context, the range need not be cut: the log finds the envelopes of a context by an index.
   const isFew = query.filter.context !== undefined || before - after <= maxRows + 1
   if (isFew) return { after, before, isWhole: true }
   return query.order === 'asc'

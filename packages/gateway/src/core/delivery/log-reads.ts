@@ -110,7 +110,7 @@ export class LogReads {
       return
     }
     const { context } = filter
-    // The log finds the envelopes of a context by an index.
+    // A context does not count as a filter that skips most rows: the log finds its envelopes by an index.
     const isFiltered = context === undefined && Object.keys(filter).length > 0
     let limit = isFiltered ? maxFilteredRows : Math.min(first, maxSlice.rows)
     let after = Math.max(query.after, log.oldest - 1)
@@ -363,7 +363,7 @@ const maxSlices = 16
 
 /**
  * Reads a slice once for all who request it at about the same time, as after an outage, when everyone resumes from the same
- * seq. Logged rows do not change, so a slice stays valid until a pruning or an erasure. Kept while anyone reads.
+ * seq. Logged rows do not change, so a slice stays valid until a pruning or an erasure. The slices are kept while anyone reads.
  */
 class SharedSlices {
   /** LRU by range, most recent last. */

@@ -35,7 +35,7 @@ export interface Visitor {
   readonly capabilities: readonly Capability[]
   /** The program that the session belongs to; absent = unnamed. */
   readonly session?: string
-  /** Milliseconds since the epoch; absent = no end. */
+  /** When the token expires, in milliseconds since the epoch; absent = never. */
   readonly expiresAt?: number
   /** Whether the participant would still be admitted: its token or the guest profile may have been removed. */
   isWelcome(): boolean
@@ -184,7 +184,7 @@ export class Session implements Sender, Reader, LogReader {
     return this.#say(this.summaries?.takeBefore(entry))
   }
 
-  /** The summaries due at a time of the log. */
+  /** The summaries that are due at the time `ts` of the log. */
   summarizeAt(ts: string): readonly Message[] {
     return this.#say(this.summaries?.takeDue(Date.parse(ts)))
   }

@@ -43,7 +43,7 @@ const underWay = new WeakMap<EnvelopeLog, Running>()
 
 /**
  * Recomputes the chain of all kept rows. A log has one verification at a time: callers during it share the result, and it stops
- * without one when all of them have disconnected. Rejects with a `LogError` if the log cannot be read.
+ * with `undefined` when all of them have disconnected. Rejects with a `LogError` if the log cannot be read.
  */
 export function verifyLog(source: Verified, asker: LogReader): Promise<Verification | undefined> {
   const { log } = source
@@ -82,7 +82,7 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
     await yieldNow() // A concurrent pruning of this row is recorded by now.
     if (log.oldest > chain.last + 1) return verify(source, reader)
   }
-  // The record of an erasure during verification is after the head.
+  // If the row was erased during verification, its record is after the head.
   if (chain.unrecorded !== undefined)
     for (const row of await recordsAfter(chain.last, log)) chain.note(readErasure(row))
   const { unrecorded, column, erasures } = chain

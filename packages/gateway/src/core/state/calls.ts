@@ -5,9 +5,9 @@ import { canonicalJson, type Envelope, getMember } from '@meup/protocol'
 /** Digests of a proposed request; a request that fulfils it has the same ones [MEUP-4.17]. */
 export interface CallDigests {
   readonly method: string
-  /** Empty without params. */
+  /** Empty if the request has no params. */
   readonly params: string
-  /** Empty if it is for everyone. */
+  /** Empty if the request is for everyone. */
   readonly to: string
 }
 

@@ -29,7 +29,7 @@ export interface ContextReport extends ContextInfo {
 
 /** The gateway's notes on a context, in addition to its state and counts. */
 interface Notes {
-  /** The common audience of its start and those of its ancestors; absent = everyone. */
+  /** Participants in the audiences of its start and of the starts of all its ancestors; absent = everyone. */
   readonly audience?: readonly string[]
   /** For a private run, or one declared public: the envelopes that it is about. */
   readonly triggers?: readonly string[]
@@ -262,7 +262,7 @@ function convert({ opened, closed, hasPrivateRuns, mcpVisibility }: EarlierSnaps
   }
 }
 
-/** Rules that judge by the addressees alone, in any context: they find the envelopes that everyone may read. */
+/** Rules that judge by the addressees alone, in any context: they identify the envelopes that everyone may read. */
 const publicRules = { everyone: rulesFor('everyone'), addressees: rulesFor('addressees') }
 
 function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules {

@@ -13,7 +13,7 @@ export interface FreePathReport {
 interface Part {
   readonly startedAt: string
   readonly envelopes: number
-  /** Seq of its last envelope. */
+  /** Seq of the last envelope that this part counts. */
   readonly lastSeq: number
   readonly contributors: readonly string[]
 }

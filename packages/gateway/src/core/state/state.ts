@@ -139,7 +139,7 @@ export class SpaceState {
     }
     const state = new SpaceState()
     for (const [name, fold] of Object.entries(state.#folds)) fold.restore(snapshot[name] as never)
-    // Earlier versions stored requests and proposals separately.
+    // Snapshots of earlier versions have requests and proposals in separate fields, so this fold gets the whole snapshot.
     state.calls.restore(snapshot as never)
     state.configured = snapshot.configured
     state.configurations = snapshot.configurations ?? []

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 /** Admits a participant that the operator has not configured [MEUP-3.15]. */
 export interface OpenInvitation {
   readonly participant: string
-  /** Id of the grant, which is that of the envelope. */
+  /** Id of the grant: the id of the envelope with the invitation. */
   readonly id: string
   /** Hexadecimal; the token itself is never logged. */
   readonly tokenSha256: string
-  /** Milliseconds since the epoch; absent = no end. */
+  /** When the invitation expires, in milliseconds since the epoch; absent = never. */
   readonly expiresAt?: number
-  /** Whether the participant has joined with it. */
+  /** Whether the participant has joined with the token of the invitation. */
   readonly isUsed: boolean
 }
 

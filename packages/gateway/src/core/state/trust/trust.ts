@@ -17,7 +17,7 @@ import { Invitations, type OpenInvitation } from './invitations.js'
 
 /** A grant of one participant to another [MEUP-4.14]. */
 export interface HeldGrant extends Standing {
-  /** Milliseconds since the epoch; absent = no end. */
+  /** When the grant expires, in milliseconds since the epoch; absent = never. */
   readonly expiresAt?: number
 }
 
@@ -55,7 +55,7 @@ export class Trust {
   revision = 0
   /** Seq of the last envelope that increased `revision`. */
   changedAt = 0
-  /** Participants whose capabilities have changed since the last presence. */
+  /** Participants whose capabilities have changed since their last presence envelope. */
   readonly #untold = new Set<string>()
   /** Recipients of expired grants and invitations that are not announced yet, by the id of the grant. */
   readonly #ended = new Map<string, string>()
@@ -125,7 +125,7 @@ export class Trust {
     this.#onForgotten(gone)
   }
 
-  /** Participants whose changed capabilities the next presence announces. */
+  /** Participants whose changed capabilities have to be announced by presence envelopes. */
   untold(): string[] {
     return [...this.#untold]
   }
@@ -247,7 +247,7 @@ class Kicks {
     return this.#kicked.get(participant)
   }
 
-  /** Seq of the latest kick, lifted or not; 0 = none. Read for each batch. */
+  /** Seq of the latest kick, lifted or not; 0 = none. Cheap, because it is read for each batch. */
   get latest(): number {
     return this.#latest
   }
@@ -301,7 +301,7 @@ interface Known {
   present: boolean
   /** Configured, or created by a token of the issuer; the others are invited, or guests. */
   named: boolean
-  /** The last reported state of its program [MEUP-3.5]. */
+  /** The last reported state of the participant's program [MEUP-3.5]. */
   program?: ProgramInfo
 }
 
@@ -326,7 +326,7 @@ export class TrustedParticipants {
     return this.#known.keys()
   }
 
-  /** Whether it is configured, or created by a token of the issuer. */
+  /** Whether the participant is configured, or created by a token of the issuer. */
   isNamed(id: string): boolean {
     return this.#known.get(id)?.named ?? false
   }
@@ -358,7 +358,7 @@ export class TrustedParticipants {
     return this.#known.get(id)?.held.granted ?? []
   }
 
-  /** Its rights to read envelopes that are not public [MEUP-8.1]. */
+  /** The rights of a participant to read envelopes that are not public [MEUP-8.1]. */
   readRights(id: string): ReadRights {
     return this.#known.get(id)?.held.readRights ?? noReadRights
   }
