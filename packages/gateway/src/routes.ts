@@ -1,4 +1,4 @@
-// For packages that add routes.
+// The entry point for packages that add HTTP routes to the gateway.
 
 export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
 export { readHistory } from './core/delivery/history.js'

@@ -38,7 +38,7 @@ export function checkResume({
 /** The part of a request that is checked before authentication. */
 interface RequestOrigin {
   readonly query: URLSearchParams
-  /** Sent by browsers only. */
+  /** The `Origin` header, which only browsers send. */
   readonly origin: string | undefined
   readonly host: string | undefined
 }
@@ -238,7 +238,7 @@ const others = 'others'
 
 /** Counts failed authentications by address. A valid token is never limited by this. */
 export class FailedLogins {
-  /** Total since the start. */
+  /** Failed authentications since the gateway started. */
   count = 0
   readonly #logger: Logger
   /** Failures and the end of their window by address; the oldest first. */

@@ -99,7 +99,7 @@ export function openConnection(
   return {
     receive(frame, isBinary = false) {
       if (session.closed) return
-      // Charged by the gateway with the socket, whichever one sequences the space, because this socket is paused.
+      // The gateway that has the socket charges the bytes, even if another one sequences the space: it pauses reading.
       const isLarge = frame.length > space.config.limits.maxEnvelopeBytes
       rates.charge(rateLimitKey, isLarge ? 'results' : 'bytes', frame.length, clock.now())
       if (holds) {

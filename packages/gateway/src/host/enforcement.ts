@@ -127,8 +127,8 @@ export class Enforcement implements SpaceListener {
   }
 
   /**
-   * A welcome describes the whole space and goes to each connection: participants with changed rights pay for theirs, as for
-   * those that they request [MEUP-4.16].
+   * A welcome describes the whole space and goes to each connection, so its bytes are charged: to the senders of the envelopes
+   * that changed the rights [MEUP-4.16].
    */
   #charge(bytes: number, batch: readonly Delivery[]): void {
     const { clock, rates, sessions } = this.#space

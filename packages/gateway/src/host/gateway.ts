@@ -50,7 +50,7 @@ export interface ConnectRequest {
   onAuthenticated?(): void
 }
 
-/** Permission to open one connection. It is not kept: call one of the methods at once. */
+/** Permission to open one connection. It is not reserved: call one of the methods at once. */
 export interface ConnectionGrant {
   readonly participant: string
   /** Key of the rate limits: the participant, or a guest's address. */

@@ -60,7 +60,7 @@ export class Links {
   }
 }
 
-/** A code has 256 random bits, so the lookup time of its digest reveals nothing about others. */
+/** A code has 256 random bits, so the lookup time of its digest reveals nothing about other codes. */
 const hashCode = (code: string): string => createHash('sha256').update(code).digest('base64')
 
 /** Tests whether a text is a token of a space or of an open invitation. */

@@ -63,7 +63,7 @@ export class SpaceHost {
       this.erasing,
       { delivered: () => this.#followConfiguration() },
       { delivered: () => this.turns.indexer.poke() },
-      // In a later turn of the event loop, so that the next batch does not wait for it.
+      // The observer is called in a later turn of the event loop, so that the next batch does not wait for it.
       {
         delivered: (batch) =>
           observer &&

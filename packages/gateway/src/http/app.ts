@@ -71,7 +71,7 @@ function mount(app: Hono, routes: readonly Route[], options: HttpOptions): void 
   for (const [path, taken] of methods) allowOnly(app, path, taken)
 }
 
-/** Only a context path contains slashes. */
+/** Converts a path to the syntax of Hono. Only context paths contain slashes, so only `{path}` matches them. */
 const toPattern = (template: string): string =>
   template.replace('{path}', ':path{.+}').replaceAll(/(?<=\/)\{(\w+)\}/g, ':$1')
 

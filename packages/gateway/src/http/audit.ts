@@ -99,7 +99,7 @@ function describeStep(
     input_source: turn.inputSource,
     asked_by: turn.trigger?.source.from ?? null,
     ...describeCall(step, turn, fulfils, guard),
-    // Only for MCP envelopes: thoughts were already masked before they were logged.
+    // Only MCP envelopes are masked by these rules: thoughts were already masked before they were logged.
     ...(namespaceOf(step.source.kind) === 'mcp' && { redacted_by: rules }),
     ...toRightInfo(right),
   }

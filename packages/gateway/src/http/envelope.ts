@@ -12,7 +12,7 @@ import type { HttpOptions } from './route.js'
 import { sent } from './stream.js'
 import { authenticateReader, createReader } from './views.js'
 
-/** `GET /spaces/{space}/envelopes/{ref}`: one envelope, by its id, the beginning of that, or `#seq` [MEUP-11.22]. */
+/** `GET /spaces/{space}/envelopes/{ref}`: one envelope, by its id, the beginning of its id, or `#seq` [MEUP-11.22]. */
 export async function getEnvelope(context: Context, options: HttpOptions): Promise<Response> {
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)

@@ -64,7 +64,7 @@ export async function readPost(
   if (debt !== undefined) return refused(debt)
   const body = await readBody(context, visitor, options)
   if (isRefusal(body)) {
-    // A body that is too large is not read to its end.
+    // A body that is too large is not read to its end, so the connection cannot be used again.
     const isLarge = body.code === 'payload_too_large'
     return problem(toProblem(body), { ...retryAfter(body), ...(isLarge && { connection: 'close' }) })
   }

@@ -191,7 +191,7 @@ export class SseFeed implements Feed {
     } else if (this.#bytes === 0) {
       this.#push(encode(': still here\n\n'))
     } else if (++this.#idleBeats >= maxIdleBeats) {
-      this.#options.hangUp() // A replay waits for its peer, and never fills its buffer.
+      this.#options.hangUp() // A replay waits for its peer, so the buffer limit would never close it.
     }
   }
 
@@ -210,7 +210,7 @@ export class SseFeed implements Feed {
 
 const encode = (text: string): Uint8Array => Buffer.from(text)
 
-/** Messages to one connection are not events. */
+/** Messages of the gateway to one connection, such as a welcome, are not sent as events. */
 const isEvent = ({ seq, name }: Message): boolean => seq !== undefined || name !== undefined
 
 /** Only logged envelopes have an id, since a reader resumes after it. */

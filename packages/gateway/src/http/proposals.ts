@@ -12,7 +12,7 @@ import { refused } from './problem.js'
 import type { HttpOptions } from './route.js'
 import { authenticateReader, chargeView, createReader, linkToNext } from './views.js'
 
-/** Bytes of proposals in one response; it has at least one proposal. */
+/** Bytes of proposals in one response; a response has at least one proposal. */
 const maxBytes = 4 * 1024 * 1024
 
 /** `GET /spaces/{space}/proposals`: open proposals with their params as proposed, oldest first [MEUP-11.21]. */

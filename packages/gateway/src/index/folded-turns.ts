@@ -41,7 +41,7 @@ interface Look {
 
 /**
  * Folds turns from their envelopes on request [MEUP-10.5]. A reader that may not read all of them sees the turn as if the log
- * had no others [MEUP-8.6].
+ * had only the readable ones [MEUP-8.6].
  */
 export class FoldedTurns {
   readonly #space: Space
@@ -300,7 +300,7 @@ export class FoldedTurns {
 }
 
 interface FoldOptions {
-  /** Seqs of envelopes that follow a gap. */
+  /** Seqs of envelopes before which envelopes of the turn were left out. */
   readonly gaps?: ReadonlySet<number>
   /** Receives the number of bytes of each body that is read, by seq. */
   readonly sizes?: Map<number, number>
@@ -311,7 +311,9 @@ interface FoldOptions {
 const allCalls: CallRange = { from: 0, hasEarlier: false }
 const noGaps: ReadonlySet<number> = new Set()
 
-/** Whether a turn is long. Lists one envelope more than that takes, because the last one may not be complete. */
+/**
+ * Whether a turn is long. Lists one more envelope than necessary, because the last one may be incomplete and is then left out.
+ */
 const isLongIn = (index: TurnIndex, turn: number): boolean =>
   index.places(turn, 0, longTurn + 2).length > longTurn
 
@@ -323,7 +325,7 @@ const placesAtOnce = 4096
 interface LongTurn {
   readonly envelopes: readonly TurnEnvelope[]
   readonly trigger: Source | undefined
-  /** Views of it, by reader and query. */
+  /** Views of the turn, by reader and query. */
   readonly views: Map<string, TurnView>
 }
 

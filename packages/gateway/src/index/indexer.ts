@@ -55,7 +55,7 @@ export class Indexer {
   #waiting: Waiting[] = []
   /** Ends a rest. */
   #wake: () => void = () => {}
-  /** Seq up to which the log was pruned and the index still has to be. */
+  /** Seq up to which the log was pruned and the index still has to be pruned. */
   #pruned = 0
 
   /** `file`: absent = the index is in memory, like its log. */

@@ -32,7 +32,7 @@ export async function readAudit(
   return { steps: shown, decisions: decisionsAmong(shown, source, query), next }
 }
 
-/** `next`: set if there may be more. */
+/** `next`: set if there may be more steps. */
 async function readSteps(
   steps: Steps,
   query: AuditQuery,
@@ -66,7 +66,7 @@ async function readSteps(
   }
 }
 
-/** The decisions of these steps; the log finds them, because decisions are kept as long as the log. */
+/** The decisions of these steps. Their envelopes are kept in the log, so their ids find them. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: RowSource, query: AuditQuery): Message[] {
   const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
   const rows = [...ids].flatMap((id) => log.find(id) ?? [])

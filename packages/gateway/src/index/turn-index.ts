@@ -438,7 +438,7 @@ export interface StepQuery {
   readonly turn?: number
   readonly agents?: readonly string[]
   readonly phases?: readonly Phase[]
-  /** Milliseconds; `since` is inclusive, `until` exclusive. */
+  /** Milliseconds since the epoch; `since` is inclusive, `until` exclusive. */
   readonly since?: number
   readonly until?: number
   readonly before: number

@@ -19,9 +19,9 @@ export interface TurnEnvelope {
   readonly ts: string
   readonly roles: number
   readonly steps: number
-  /** Bytes of its body; 0 if only the heading was read. */
+  /** Bytes of the envelope's body; 0 if only the heading was read. */
   readonly bytes: number
-  /** Root of its context. */
+  /** Root of the envelope's context. */
   readonly path: string | undefined
 }
 
@@ -63,7 +63,7 @@ export function selectVisible(
   const withheld = envelopes.filter((each) => !kept.has(each))
   const calls = withheld.filter(({ roles }) => (roles & (Role.dispatch | Role.call)) !== 0)
   const ids = new Set(calls.map(({ source }) => source.id))
-  // A response to several calls may answer withheld ones: its steps for those are withheld.
+  // A response to several calls may answer withheld ones: its steps for the withheld calls are withheld.
   const parts = share.flatMap((each): TurnEnvelope[] => {
     if (!(each.roles & Role.home)) return []
     return [{ ...each, roles: 0, steps: correlations(each.source).filter((id) => ids.has(id)).length }]
@@ -75,8 +75,8 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * Lets another envelope add a free path to the turn, if the reader may not read the one that does: the next readable one in
- * that path takes its role.
+ * If the reader may not read the envelope that adds a free path to the turn, the next readable envelope in that path takes its
+ * role.
  */
 function moveBeginnings(
   seen: readonly TurnEnvelope[],
@@ -108,7 +108,7 @@ const ending = Role.settle | Role.fulfil
 /** The envelopes of a turn that are folded for one page of its calls. */
 interface Excerpt {
   readonly said: readonly TurnEnvelope[]
-  /** Seqs of envelopes that follow a gap. */
+  /** Seqs of envelopes before which envelopes of the turn were left out. */
   readonly gaps: ReadonlySet<number>
   readonly calls: CallRange
 }

@@ -15,7 +15,7 @@ import {
 
 /** Maximum bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
-/** Bytes of an envelope in addition to its body. */
+/** Estimated bytes in memory of a cached envelope besides its body. */
 const envelopeBytes = 512
 /** Cached events per turn; each event includes the earlier ones. */
 const maxCachedEvents = 16
@@ -29,10 +29,10 @@ export interface Known {
   readonly envelopes: TurnEnvelope[]
   /** Bytes of the trigger and the envelopes that the turn keeps. */
   bytes: number
-  /** Its latest events: all after `cachedSince`. */
+  /** The latest events of the turn: all after `cachedSince`. */
   readonly cached: TurnViewEvent[]
   cachedSince: number
-  /** Seq up to which it is complete. */
+  /** Seq up to which the turn is folded. */
   through: number
 }
 
@@ -111,7 +111,7 @@ export class WholeTurns {
       found.push({ beginning, places })
       count += places.length
     }
-    // Another request may have folded some of them.
+    // Another request may have folded some of these turns.
     const placed = (await select(found)).filter(({ beginning }) => !this.#kept.has(beginning.turn))
     const reading = this.#readRows(placed, atHand)
     let last: Promise<unknown> = reading

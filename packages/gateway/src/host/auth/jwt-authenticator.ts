@@ -18,16 +18,16 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import { type Logger, silent } from '../../ports/logger.js'
 
 export interface JwtSettings {
-  /** `iss` of the tokens. */
+  /** The `iss` claim that accepted tokens must have. */
   readonly issuer: string
-  /** `aud` of the tokens, or one of them. */
+  /** The value that the `aud` claim of accepted tokens must be or contain. */
   readonly audience: string
   /** Address of the issuer's public keys, or the keys. */
   readonly jwks: string | JSONWebKeySet
 }
 
 export interface JwtAuthenticator extends Authenticator {
-  /** Absent = no token is accepted. */
+  /** `undefined` = no token is accepted. */
   readonly settings: JwtSettings | undefined
   /**
    * Accepts only tokens by these settings from now on. After a change, `Gateway.reconfigure` closes the connections of other

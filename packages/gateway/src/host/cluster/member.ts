@@ -96,7 +96,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
     try {
       const { outcome, owesMs } = await this.#shared.ask({ head, body: frame })
       const { rates, clock } = this.#host.space
-      // The debt pauses reading of the socket, which is on this gateway.
+      // The debt is recorded here as well, because reading is paused on this gateway, which has the socket.
       if (typeof owesMs === 'number') rates.owe(rateLimitKey, 'work', owesMs, clock.now())
       const answer = outcome as Receipt | Refusal
       if (!isRefusal(answer) && answer.seq > this.#host.space.delivered) {

@@ -20,7 +20,7 @@ export interface Stretch {
 /** A segment that is being indexed. */
 interface Build {
   readonly segment: number
-  /** Seq of the next row. */
+  /** Seq of the next row to index. */
   next: number
   readonly postings: Postings
   readonly always: BlockSet
