@@ -74,7 +74,7 @@ export interface Query {
 export interface Snapshot {
   /** Seq of the last row that was pruned. */
   readonly through: number
-  /** That row's hash, which the first kept row links to. */
+  /** Hash of the row `through`, which the first kept row links to. */
   readonly hash: Uint8Array
   /** State of the pruned rows, as the caller of `prune` encoded it. */
   readonly bytes: Uint8Array
@@ -82,7 +82,7 @@ export interface Snapshot {
 
 /** State of the rows up to `through`, so that a start need not read them. The rows are kept. */
 export interface Checkpoint {
-  /** Seq of the last row that it includes. */
+  /** Seq of the last row that the checkpoint includes. */
   readonly through: number
   /** Names the encoding of `bytes`; the caller chooses it. */
   readonly format: string
@@ -111,7 +111,7 @@ export interface EnvelopeLog {
   read(query: Query): Promise<Row[]>
   /** Returns the committed row with this id, by an index. The cost grows with the size of the row. */
   find(id: string): Row | undefined
-  /** Returns that row without its body; cheap enough for every envelope. */
+  /** Returns the committed row with this id, without its body; cheap enough for every envelope. */
   heading(id: string): Heading | undefined
   /**
    * Committed rows whose ids begin with `start` and come after the id `after`, without bodies, in the order of ids; at most

@@ -20,7 +20,7 @@ import { silent } from '../ports/logger.js'
 import { memoryStore } from '../storage/memory-log.js'
 
 export interface TestParticipant {
-  /** For example `mcp`. */
+  /** Kind of the participant, for example `mcp`. */
   readonly kind: string
   readonly capabilities: readonly Capability[]
   readonly programs?: 'one' | 'many'

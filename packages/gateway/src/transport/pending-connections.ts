@@ -14,7 +14,7 @@ interface PendingConnectionsOptions {
   readonly trustProxy: boolean
 }
 
-/** Slow connections per address; others are closed after this many milliseconds. */
+/** Maximum unauthenticated connections of one address that may take longer than `slowAfterMs`; the others are then closed. */
 const [maxSlowConnections, slowAfterMs] = [32, 1000]
 /** Requests of one connection before the first is answered. */
 const maxPipelinedRequests = 16

@@ -99,8 +99,8 @@ function put(message: Message, wire: Buffer, start: number): number {
 }
 
 /**
- * Bytes per slice: of the first one, and at most. All frames of a slice are read: at six bytes each, at most 1,365 more than
- * the portion.
+ * Bytes of the first slice, and maximum bytes of any. All frames of a slice are read, so a turn may exceed its share: by at
+ * most 1,365 frames of six bytes.
  */
 const [firstBytes, maxBytes] = [2048, 8192]
 

@@ -50,7 +50,7 @@ export function openForWriting(
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
-    // Set last: opening the file may wait longer, while the first process recovers what a killed one left.
+    // The timeout is set last: opening the file may wait longer, while the first process recovers what a killed one left.
     db.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return db
   } catch (error) {
@@ -75,7 +75,7 @@ export function foldWal(db: Database.Database): boolean {
   return found !== undefined && found.log === found.checkpointed
 }
 
-/** Milliseconds that `emptyWal` waits for readers; writers wait as long. */
+/** Milliseconds that `emptyWal` waits for readers; writers are blocked for as long. */
 const EMPTYING_MS = 20
 
 /**

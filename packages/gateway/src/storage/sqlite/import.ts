@@ -17,7 +17,7 @@ export interface ImportOptions {
   readonly space: string
   /** Epoch of the imported log; absent = a new log. */
   readonly epoch?: string
-  /** In order from seq 1 on, without a gap. */
+  /** Rows in order from seq 1 on, without a gap. */
   readonly rows: Iterable<ImportedRow> | AsyncIterable<ImportedRow>
   /** The expected end of the log. */
   readonly head?: KnownHead

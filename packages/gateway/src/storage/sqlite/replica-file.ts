@@ -12,7 +12,7 @@ export interface ReplicaOptions {
 
 /** A space in the file. */
 export interface ReplicaSpace {
-  /** Its number in the file. */
+  /** The number of the space in the file. */
   readonly space: number
   readonly epoch: string
   readonly head: number

@@ -22,7 +22,7 @@ port.postMessage([reply(0, () => start(workerData))])
 function start({ path }: ReplicaOptions): void {
   const holder = lock(path)
   const file = new LogFile({ path, durability: 'process' })
-  file.use(({ db }) => emptyWal(db)) // Like the writer of a log.
+  file.use(({ db }) => emptyWal(db)) // The write-ahead log of a killed process may contain erased bytes.
   const tidy = createTidier(file)
 
   const perform = (call: ThreadCall<ReplicaCalls>) => {

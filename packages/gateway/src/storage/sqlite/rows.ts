@@ -80,7 +80,7 @@ export function fromStored(stored: StoredRow): Row {
 
 const headingFrom = (stored: StoredHeading): Heading => createHeading(fieldsFrom(stored))
 
-/** Accepts a whole row as well. */
+/** The fields of a stored row, read with or without its later columns. */
 export function fieldsFrom([seq, id, ts, from, kind, to, context, correlationId]:
   | StoredHeading
   | StoredRow): Fields {
@@ -103,7 +103,7 @@ export function toJsonColumn(value: Entry['to'] | Entry['correlationId']): strin
 function fromJson<Value>(json: string | null, seq: number, column: string): Value | undefined {
   try {
     if (json === null) return undefined
-    // Fast path: most are one id without escapes.
+    // Fast path: most lists are one id without escapes.
     if (json.startsWith('"') && json.indexOf('"', 1) === json.length - 1 && !json.includes('\\'))
       return json.slice(1, -1) as Value
     return JSON.parse(json)
