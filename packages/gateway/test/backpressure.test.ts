@@ -13,7 +13,7 @@ const maxWaitingBytes = 2 * mebibyte + 4 * kilobytes * 1024
 
 const idOf = (from: number) => (number: number) => `m${from + number}`
 
-/** Sends enough messages to fill every buffer between client and log, so that the last ones stay in the client's. */
+/** Sends enough messages to fill every buffer between client and log, so that the last messages stay in that of the client. */
 function flood(client: Client, count: number, first = 0): string[] {
   const ids = range(0, count - 1).map(idOf(first))
   for (const id of ids) client.send({ id, kind: 'chat', payload: { message } })

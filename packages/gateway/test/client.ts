@@ -46,7 +46,7 @@ export const range = (from: number, to: number): number[] =>
 
 /** A client on a real WebSocket. Frames are read in the order of arrival; each wait has a deadline. */
 export class Client {
-  /** The participant; after the first welcome, the id in that. */
+  /** The participant; after the first welcome, the id in that welcome. */
   participant: string
   readonly ws: WebSocket
   readonly frames: Envelope[] = []

@@ -332,7 +332,10 @@ test('a replica has erased nothing while somebody reads it as it was, also when 
   expect(bytesBeside(path).includes(needle)).toBe(false)
 })
 
-/** A store whose logs refuse to erase while `refuses` is set, or to be read after that while `isUnreadable` is. */
+/**
+ * A store whose logs refuse to erase while `refuses` is set. After an attempt to erase, they refuse reads while `isUnreadable`
+ * is set.
+ */
 function reluctant(inner: LogStore) {
   const fault = { refuses: true, isUnreadable: false, attempts: 0 }
   const store: LogStore = {

@@ -185,7 +185,7 @@ describe('a turn in the middle of which the log is pruned', () => {
     expect(before.turns.turns[0]).not.toHaveProperty('truncated')
     await say(['tool', result('two', 'acted')])
     const after = await steps()
-    // The question, which names who asked, is pruned.
+    // The question is pruned, so no one is known to have asked it.
     const kept = before.steps.filter(({ seq }) => seq >= log.oldest)
     expect(after.slice(1)).toEqual(kept.map((step) => ({ ...step, asked_by: null })))
     expect(after.map(({ step_number, turn_number }) => [step_number, turn_number])).toEqual([

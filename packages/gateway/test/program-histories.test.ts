@@ -83,12 +83,12 @@ class World {
     if (what === 'wait') await this.wait(ms)
     else if (what === 'kill') await this.#kill(gateway)
     else if (what === 'call') await this.#call(who, gateway)
-    // Skipped, because without a leader the order of connections is unknown.
+    // The move is skipped, because without a leader the order of connections is unknown.
     else if (what === 'connect' && !this.#log.isLed && own.some(({ endedAt }) => endedAt === undefined))
       return
     else if (what === 'connect') await this.#connect(who, gateway, this.#newSession(who))
     else if (program === undefined) return
-    // Skipped, because the program's session may have ended; connecting again would then begin another one.
+    // The move is skipped, because the program's session may have ended; connecting again would then begin another one.
     else if (program.endedAt === undefined && wasAway(program, this.clock.now())) return
     else if (what === 'resume') await this.#resume(program, gateway)
     else if (what === 'begin' && isThere) this.#begin(program)

@@ -35,7 +35,6 @@ export class RawSocket {
     return this
   }
 
-  /** Sends a request. */
   ask(start: string, headers: readonly string[] = [], body = ''): this {
     return this.write([`${start} HTTP/1.1`, `host: ${this.#url.host}`, ...headers, '', body].join('\r\n'))
   }

@@ -216,7 +216,7 @@ describe('while a commit is on its way', () => {
     const [alice, bob] = [await connect('alice'), await connect('bob')]
     const { seq } = await alice.accepted(chat('before'))
     const { written, goOn } = stallAcknowledgement()
-    // All in one commit, with more rows than one page of a replay.
+    // All messages are in one commit, with more rows than one page of a replay.
     const sent = range(1, 400).map((count) => ({ id: `m${count}`, ...chat(`${count}`) }))
     const posted = post('alice', sent)
     await written
@@ -255,7 +255,7 @@ describe('a reader that is too slow', () => {
       await alice.accepted({ id: `m${total}`, ...chat(message) })
       await bob.next(byId(`m${total}`))
     }
-    // The gateway gives it little time to receive the close frame.
+    // The gateway has sent a close frame, and gives the slow client little time to receive it.
     slow.ws.resume()
     expect(await slow.closed).toMatchObject({ code: closeCodes.tooSlow })
     total += 1

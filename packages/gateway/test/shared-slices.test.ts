@@ -24,7 +24,7 @@ async function logOf(count: number) {
   return inner
 }
 
-/** A log with `count` rows. `asked`: its reads; `reading` is called before each. */
+/** A log with `count` rows. `asked`: its reads; `reading` is called before each read. */
 async function watchedLog(count: number, reading: (log: EnvelopeLog) => unknown = () => {}) {
   const asked: string[] = []
   const store = watched(await logOf(count), ({ after, limit, only }, log) => {

@@ -153,11 +153,11 @@ async function fill(store: LogStore, log: readonly Fields[]): Promise<LogStore> 
   return store
 }
 
-/** Without sockets, because there are many logs. */
+/** A gateway on the log in memory and without sockets, because many logs are compared. */
 const inMemory = async (log: readonly Fields[]): Promise<Stand> =>
   standOn(await fill(memoryStore(), log), { participants, mcp })
 
-/** As in use: SQLite, HTTP and sockets. */
+/** A gateway as in production: with SQLite, HTTP and sockets. */
 async function inEarnest(log: readonly Fields[]): Promise<Stand> {
   const store = await fill(await sqliteStore({ path: temporaryFile('log.db') }), log)
   const clock = new FakeClock(Date.UTC(2026, 5, 1))
@@ -223,7 +223,7 @@ async function compareLog(log: readonly Fields[], { seed, reader, open, leastLim
       expected: await notify(without, fewer, same),
     },
   ]
-  // Zoe may read addressed envelopes, also those that would replace unreadable ones.
+  // Zoe may read addressed envelopes, also those that would replace unreadable ones, so nothing is replaced for her.
   if (reader !== 'zoe') {
     pairs.push({
       how: 'replaced',

@@ -10,7 +10,7 @@ interface Cast {
 }
 
 /**
- * Generators of envelopes that change trust, even of ones that would be refused. Half of the grants, invitations and kicks
+ * Generators of envelopes that change trust, even of some that would be refused. Half of the grants, invitations and kicks
  * expire.
  */
 export function trustMoves({ names, capabilities, at }: Cast) {
