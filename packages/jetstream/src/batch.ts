@@ -6,7 +6,7 @@ export interface BatchHead {
   readonly epoch: string
   /** Random, so that the writer recognizes its batch after a write with unknown outcome. */
   readonly nonce: string
-  /** Seq of its first row; of an empty batch, the next seq. */
+  /** Seq of the batch's first row; of an empty batch, the next seq. */
   readonly first: number
   readonly count: number
   /** Hash of the row before the batch, and hash of its last row; hexadecimal. */

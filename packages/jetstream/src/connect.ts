@@ -51,7 +51,7 @@ const oldestVersion = [2, 9] as const
 /** The first version with `sync_interval: always`: write to the disk, then acknowledge. */
 const syncVersion = [2, 10] as const
 
-/** Rejects with `server` or `unavailable`. */
+/** Connects, and checks version and account. Rejects with a `LogError`: `server` or `unavailable`. */
 export async function connectNats(options: NatsOptions, logger: Logger): Promise<Nats> {
   const { servers, replicas } = options
   const doing = `connecting to ${servers.join(', ')}`
@@ -64,7 +64,7 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
       reconnectJitter: reconnectMs,
       pingInterval: requestMs,
       ignoreAuthErrorAbort: true,
-      // Saves two errors per request, which the client would create for their stacks only.
+      // Avoids two errors per request, which the client would create only for their stack traces.
       noAsyncTraces: true,
     })
     logDurability(checkVersion(connection), logger)
@@ -90,7 +90,7 @@ export async function connectNats(options: NatsOptions, logger: Logger): Promise
   }
 }
 
-/** Rejects with the errors of the NATS client. */
+/** Connects without any checks. Rejects with the errors of the NATS client. */
 export function dial(
   { servers, credentials }: Pick<NatsOptions, 'servers' | 'credentials'>,
   more: NodeConnectionOptions,

@@ -4,18 +4,16 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
 import { assertAsNeeded, createPlace, findStream } from './streams.js'
 
-/** One NATS server. */
 interface NatsServerReport {
   readonly server: string
-  /** Its version, or why it is unusable. */
+  /** The version of the server, or why the server is unusable. */
   readonly found: string | LogError
 }
 
-/** A stream, and its spaces. */
 interface StreamReport {
   readonly stream: string
   readonly spaces: readonly string[]
-  /** `undefined` = created at the first start. */
+  /** `undefined` = the stream does not exist yet: the first start creates it. */
   readonly found: StreamHealth | LogError | undefined
 }
 
@@ -86,7 +84,7 @@ async function lookAtStreams(
   return reports
 }
 
-/** A single server reports no cluster, and is up to date. */
+/** A single server reports no cluster: no followers are missing or behind. */
 function describeHealth({ cluster }: StreamInfo): StreamHealth {
   const { leader = '', replicas = [] } = cluster ?? {}
   const names = (isCurrent: boolean): string[] =>

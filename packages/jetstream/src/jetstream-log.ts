@@ -67,7 +67,7 @@ interface JetStreamLogParts {
 export class JetStreamLog implements EnvelopeLog {
   readonly epoch: string
   readonly #parts: JetStreamLogParts
-  /** Writes are sequential. */
+  /** Each write waits for the previous one. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
   /** The reason why appends are refused until `recover`. */
@@ -84,7 +84,7 @@ export class JetStreamLog implements EnvelopeLog {
     parts.sharing.join((task) => this.#inTurn(task), fence)
   }
 
-  /** The leader shows a batch once all its messages are stored; a follower shows each message. */
+  /** The leader shows a batch once all its messages are stored; a follower shows each message as it arrives. */
   get head(): number {
     const { sharing, replica } = this.#parts
     return sharing.leads ? this.#shown : replica.head

@@ -42,7 +42,7 @@ export class Owners {
     try {
       await this.#nats.owners.delete(space, { previousSeq: revision })
     } catch {
-      // Harmless: another gateway has already claimed the space, or will once this gateway does not answer.
+      // The failure is harmless: another gateway has already claimed the space, or will once this gateway does not answer.
     }
   }
 

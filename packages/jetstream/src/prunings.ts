@@ -8,7 +8,7 @@ import type { StreamPlace } from './streams.js'
 interface PruningRecord {
   readonly epoch: string
   readonly through: number
-  /** Hexadecimal. */
+  /** Hash of the last pruned row, hexadecimal. */
   readonly hash: string
   readonly parts: number
   /** Part of the subjects of the snapshot's pieces. */

@@ -10,14 +10,14 @@ const [notFound, nameInUse] = [10059, 10058]
 /** Stream and subjects of a space. The names are stable, because other gateways derive them as well. */
 export interface StreamPlace {
   readonly stream: string
-  /** Batches of the log. */
+  /** The subject of the batches of the log. */
   readonly subject: string
   /** The subject to which the server republishes batches. */
   readonly live: string
-  /** Records of prunings. */
+  /** The subject of the records of prunings. */
   readonly pruned: string
   readonly snapshots: string
-  /** Rewritten batches without erased rows. */
+  /** The beginning of the subjects of rewritten batches, which lack the erased rows. */
   readonly rewritten: string
 }
 

@@ -13,7 +13,6 @@ export interface StoredBatch {
   rows(): Row[]
 }
 
-/** A batch to write. */
 interface Writing {
   readonly data: Uint8Array
   readonly nonce: string

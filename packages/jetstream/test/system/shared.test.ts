@@ -87,7 +87,7 @@ test(
     const [one, two] = [await store(), await store()]
     const log = await one.open('main')
     await log.append(drafts(1, 3))
-    // Removes the entry of the first gateway, as if it had been silent for long.
+    // Removes the entry of the first gateway from the bucket of owners, as if it had been silent for long.
     const { manager } = await stranger()
     await manager.streams.purge('KV_meup_owners')
     const rival = await two.open('main')
