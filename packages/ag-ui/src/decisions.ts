@@ -43,7 +43,7 @@ export function encodeDecisions(
   return { frames: encodeFrames(makeId, answers, decider), latest }
 }
 
-/** Returns the proposal if the decider may decide so. */
+/** Returns the proposal if the decider may make this decision. */
 function checkAnswer(
   { proposal: id, isApproved }: ResumedDecision,
   index: number,

@@ -131,7 +131,7 @@ async function postRun(
     return refused(agent, input.settings.agent === undefined ? {} : { path: '/forwardedProps/agent' })
   const { question: message } = input
   if (message === undefined) {
-    // Clients start a run when they open, before their user has written a message.
+    // Clients start a run when they open, before their user has written a message: such a run ends at once.
     const events = openFeed(context, options)
     events.end(encodeEvents(emptyRunEvents(input)))
     return respondFeed(events, context, options)
@@ -281,7 +281,7 @@ function resolveAgent(named: string | undefined, { space, participant }: Caller)
 
 interface Question {
   readonly visitor: Caller
-  /** The id of the chat. */
+  /** The id of the chat that contains the question. */
   readonly id: string
   readonly agent: string
   /** An earlier run has already sent the events up to this seq. */

@@ -89,7 +89,8 @@ export class AgUiRun {
 
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
-    // Checked first, because masking a long proposal may use up the work budget of the envelope.
+    // Rights are checked before the turn is updated, because masking a long proposal may use up the work budget of the
+    // envelope.
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }

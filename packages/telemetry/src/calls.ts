@@ -18,7 +18,7 @@ import {
 } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Weight of a call whose span is finished: later envelopes may still refer to it. */
+/** Weight of a call whose span is finished. It is kept, because later envelopes may still refer to it. */
 const endedWeight = 1000
 
 /** Makes a span of each tool call: from its proposal or request to its outcome. */
