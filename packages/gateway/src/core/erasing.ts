@@ -9,7 +9,6 @@ import type { Space, SpaceListener } from './space.js'
 /** Longest wait of a request for the bytes to be removed. */
 const maxWaitMs = 10_000
 
-/** The request to erase an envelope. */
 interface Asked {
   readonly seq: number
   readonly by: string

@@ -266,7 +266,7 @@ export class KnownIds {
   settle(entries: readonly Entry[]): void {
     for (const { id } of entries) if (!this.#older.drafts.delete(id)) this.#newer.drafts.delete(id)
     if (this.#older.drafts.size > 0) return
-    // Roots of drafts lost in a failed commit are dropped as well.
+    // Also drops the roots of drafts that were lost in a failed commit.
     this.#older = this.#newer.drafts.size > 0 ? this.#newer : new InFlight()
     this.#newer = new InFlight()
   }

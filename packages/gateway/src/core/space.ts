@@ -543,7 +543,7 @@ export interface SpaceReport {
   readonly unindexed: number
   /** Erased envelopes whose bytes still have to be removed. */
   readonly unerased: number
-  /** Connected participants. */
+  /** Number of connected participants. */
   readonly present: number
   readonly openContexts: number
   readonly openProposals: number

@@ -89,7 +89,7 @@ function complete(admission: AdmissionContext, space: Admission): StepOutcome {
   return fill(admission, space) ?? address(admission, space)
 }
 
-/** An exception fails one envelope only: nothing has been changed yet. */
+/** Runs the steps. An exception refuses this envelope alone: the steps have not changed the state yet. */
 export function attempt(
   admission: AdmissionContext,
   space: Admission & { readonly logger: Logger },

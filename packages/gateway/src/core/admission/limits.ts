@@ -86,7 +86,7 @@ const ending: ReadonlySet<string> = new Set([
 /** Approximate bytes of an envelope that announces an expiry. */
 const endBytes = 256
 
-/** Bytes of the envelopes that will announce the expiry of this one; a pause has one per paused participant [MEUP-3.28]. */
+/** Bytes of the envelopes that announce the expiry of this envelope; a pause has one per paused participant [MEUP-3.28]. */
 function measureEnd({ kind, to, payload }: Envelope): number {
   if (!ending.has(kind) || (payload.expiresAt ?? payload.timeoutSeconds) === undefined) return 0
   return endBytes * (kind === Kind.participantPause ? (to?.length ?? 0) : 1)

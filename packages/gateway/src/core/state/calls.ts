@@ -30,7 +30,7 @@ interface Snapshots {
     readonly seq: number
     readonly method?: string
     readonly uses: number
-    /** Milliseconds since the epoch. */
+    /** When the proposal expires, in milliseconds since the epoch. */
     readonly expiresAt?: number
     readonly call: CallDigests
     readonly rejectedBy: readonly string[]
