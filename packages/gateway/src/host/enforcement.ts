@@ -138,7 +138,8 @@ export class Enforcement implements SpaceListener {
   }
 
   /**
-   * Closes sessions of kicked and replaced participants as soon as that is committed, even if later changes of rights are not.
+   * Closes sessions of kicked and replaced participants as soon as the kick or replacement is committed, even if later changes
+   * of rights are not committed yet.
    */
   #dismiss(): void {
     const { state, delivered } = this.#space
@@ -148,7 +149,7 @@ export class Enforcement implements SpaceListener {
     this.closeRevoked()
   }
 
-  /** Schedules the next expiry and its announcement; those already due after `announceMs`. */
+  /** Schedules the next expiry and its announcement; announcements that are already due follow after `announceMs`. */
   #wait(announceMs = 1): void {
     const { clock, state, nextEnd } = this.#space
     const { soonest } = state.trust

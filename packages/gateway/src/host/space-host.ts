@@ -221,7 +221,7 @@ export class SpaceHost {
       selection,
     )
     this.#enforcement.check(session)
-    // Other connections may have opened during authentication.
+    // Other connections may have opened during authentication, so the limit is checked again.
     const reason = checkConnectionLimit(visitor, space)
     if (reason !== undefined) session.close(closeCodes.tooMany, reason)
     if (!session.closed) space.sessions.add(session)

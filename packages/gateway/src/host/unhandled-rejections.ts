@@ -17,7 +17,7 @@ export function logUnhandledRejections(logger: Logger): void {
   })
 }
 
-/** The innermost place in the stack of an error, without those inside Node.js. */
+/** The innermost place in the stack of an error, other than those inside Node.js. */
 function findOrigin(reason: unknown): string | undefined {
   if (!(reason instanceof Error)) return undefined
   const frames = [...(reason.stack ?? '').matchAll(/^\s+at (.+)$/gm)].map(([, frame = '']) => frame)

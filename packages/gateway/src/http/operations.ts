@@ -18,7 +18,7 @@ export function getReadiness(context: Context, { gateway }: HttpOptions): Respon
   return refused({ code: 'unavailable', message: reasons.join('; '), details })
 }
 
-/** `GET /spaces/{space}/ws` without an upgrade. */
+/** `GET /spaces/{space}/ws` without an upgrade: asks for a WebSocket client. */
 export const explainSocket = (context: Context): Response =>
   problem(
     toProblem({
@@ -115,7 +115,7 @@ export function getSchema(context: Context): Response {
   return refused(refuse('not_found', message))
 }
 
-/** `GET /openapi.json`: these routes. */
+/** `GET /openapi.json`: the routes as OpenAPI. */
 export const getOpenApi = (context: Context, { openApi }: HttpOptions): Response => context.json(openApi())
 
 /** `GET /asyncapi.json`: the messages of the WebSocket. */

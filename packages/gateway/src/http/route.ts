@@ -6,7 +6,7 @@ import type { Logger } from '../ports/logger.js'
 import type { AskedParameters, QueryParameters } from './parameters.js'
 import type { Traffic } from './traffic.js'
 
-/** A route: the gateway registers it, reads its query and describes it in OpenAPI from this. */
+/** A route. The gateway registers it, reads its query, and describes it in OpenAPI by these fields. */
 export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly method: 'get' | 'post'
   /** Path parameters are in braces, such as `{space}`. */
@@ -32,9 +32,9 @@ export interface Route<Known extends QueryParameters = QueryParameters> {
 }
 
 interface Answer {
-  /** Default 200. */
+  /** Status of the response; default 200. */
   readonly status?: number
-  /** Default: the summary. */
+  /** Default: the summary of the route. */
   readonly description?: string
   /** Schemas by media type. */
   readonly content: Readonly<Record<string, JsonSchema>>

@@ -93,7 +93,7 @@ async function findTime(reader: Reader & LogReader, space: Space, seq: number): 
   return undefined
 }
 
-/** The query of one request. */
+/** One request: its query, and what it needs to check envelopes against it. */
 class Search {
   readonly #visitor: Caller
   readonly #reader: Reader & LogReader

@@ -11,7 +11,7 @@ const maxConcurrentAnswers = 2
 /** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
 
-/** The requests of a rateLimitKey. */
+/** The requests under way of one rateLimitKey. */
 interface Account {
   readonly rateLimitKey: string
   requests: number
@@ -24,7 +24,7 @@ interface Account {
 /** A request, until it is answered or disconnected. */
 interface Exchange {
   account: Account
-  /** Set after authentication. */
+  /** Set once the request is authenticated. */
   caller?: Caller
   bodyBytes: number
   hasTurn: boolean

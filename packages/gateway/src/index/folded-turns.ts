@@ -412,7 +412,7 @@ const sourceIn = ({ id, seq, from, kind, to, context, correlationId }: Entry): S
 /** Called with the cost of each folded turn in characters, even if the turn is not shown [MEUP-7.8]. */
 export type Passed = (characters: number) => void
 
-/** Characters for a step that is not shown. */
+/** Characters charged for a step that is not shown. */
 export const stepCharacters = 128
 
 const cost = { turn: 512, envelope: 64, byte: 1 / 8 }

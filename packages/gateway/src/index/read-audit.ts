@@ -12,7 +12,7 @@ const maxScanned = 10_000
 /** Seqs that one request scans; the answer says where to continue. */
 const maxScannedSeqs = 10 * searched
 
-/** A part of the audit, the newest first. */
+/** A page of the audit, newest first. */
 interface AuditPage {
   readonly steps: readonly AuditStep[]
   /** Decision envelopes of the gateway. */

@@ -22,7 +22,7 @@ import { longTurn, type TurnView } from './turn-view.js'
 
 /** `agents`: agents of the turns, and senders of the refused envelopes. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** The agent of the turns. */
+  /** Selects the turns of this thread, and so of its agent. */
   readonly thread?: string
   /** Number of a turn; only with `thread`. */
   readonly number?: number
@@ -46,7 +46,7 @@ interface Made {
 
 interface StepInTurn {
   readonly place: StepPlace
-  /** Its index among the visible steps of the envelope in that turn. */
+  /** The step's index among the visible steps of the envelope in that turn. */
   readonly nth: number
   readonly id: string
   readonly draft: StepDraft

@@ -18,7 +18,7 @@ export interface TurnPlace {
 export interface StepPlace {
   readonly seq: number
   readonly turn: Beginning
-  /** The log's time in milliseconds. */
+  /** Time of the envelope in the log, in milliseconds since the epoch. */
   readonly at: number
   /** `step`: number of the first step in its turn; `steps`: their count; `start`: offset of their ids. */
   readonly step: number

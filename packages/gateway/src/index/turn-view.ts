@@ -162,7 +162,7 @@ function endsOne({ source, roles }: TurnEnvelope, awaited: Set<string>): boolean
 export interface TurnView {
   readonly beginning: Beginning
   readonly record: TurnRecord
-  /** Whether its first envelopes have been pruned. */
+  /** Whether the first envelopes of the turn have been pruned. */
   readonly isTruncated: boolean
   /** The readable envelopes of the turn; `withheld`: the others. */
   readonly envelopes: readonly TurnEnvelope[]

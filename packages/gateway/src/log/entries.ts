@@ -134,7 +134,7 @@ const nothing = new Uint8Array(0)
 export const isErased = ({ body, salt }: Pick<Row, 'body' | 'salt'>): boolean =>
   body.length === 0 && salt.length === 0
 
-/** The remaining fields of an erased row. */
+/** Erases a row: removes body, salt and digest, and keeps leaf and hash, which the chain needs. */
 export const eraseRow = (row: Row): Row =>
   createRow(toFields(row), nothing, { salt: nothing, leaf: row.leaf, hash: row.hash, digest: nothing })
 

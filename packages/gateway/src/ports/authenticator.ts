@@ -15,7 +15,7 @@ export interface Identity {
 export interface Membership {
   /** Absent = the space's defaults. */
   readonly capabilities?: readonly Capability[]
-  /** Seconds since the epoch. */
+  /** When the token was issued, in seconds since the epoch. */
   readonly issuedAt: number
 }
 

@@ -30,7 +30,7 @@ export interface Message {
   readonly text: Uint8Array
   /** The entry of a logged message: `putText` copies it without building `text`. */
   readonly logged?: Entry
-  /** Absent = not logged. */
+  /** Seq of the logged entry; absent = not logged. */
   readonly seq?: number
   /** Name of the server-sent event; absent = `envelope`, or no event for a message that is not logged. */
   readonly name?: string

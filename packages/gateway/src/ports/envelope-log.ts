@@ -9,7 +9,7 @@ export interface Entry {
   readonly ts: string
   readonly from: string
   readonly kind: string
-  /** Absent = everyone. */
+  /** Addressees; absent = everyone. */
   readonly to?: readonly string[]
   readonly context?: string
   readonly correlationId?: string | readonly string[]

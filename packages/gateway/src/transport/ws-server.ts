@@ -29,7 +29,7 @@ interface WsServerOptions {
 
 declare module 'ws' {
   interface ServerOptions {
-    /** Milliseconds; an option of ws that its types lack. */
+    /** Milliseconds that ws waits for the answer to a close frame; its types lack this option. */
     closeTimeout?: number
     maxPendingAutoPongs?: number
   }
@@ -124,7 +124,7 @@ export class WsServer {
     ws.on('message', (data, isBinary) => {
       peer.missed = 0
       reader.countFrame()
-      // Ignores the rest of an ended socket, which `ws` reads at once.
+      // Ignores frames of an ended socket: `ws` still reads the bytes that it has buffered.
       if (!socket.destroyed) line?.receive(toBytes(data), isBinary)
     })
     const receiveControl = (): void => {

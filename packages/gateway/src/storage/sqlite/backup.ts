@@ -16,7 +16,7 @@ import { knownVersion } from './schema.js'
 export interface CopiedLog {
   readonly space: string
   readonly epoch: string
-  /** The first and the last seq; `head` 0 = it is empty. */
+  /** The first and the last seq; `head` 0 = the log is empty. */
   readonly first: number
   readonly head: number
   /** Hexadecimal hash of the last row. */
@@ -25,7 +25,7 @@ export interface CopiedLog {
 
 /** A log with a verified chain. */
 export interface RestoredLog extends CopiedLog {
-  /** The latest records of its erasures. */
+  /** The latest records of erasures in the log. */
   readonly erased: readonly Erasure[]
 }
 

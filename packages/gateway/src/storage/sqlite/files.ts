@@ -116,7 +116,7 @@ export function lock(path: string): Database.Database {
   }
 }
 
-/** SQLite creates its side files with the mode of the database. */
+/** Creates an empty file that only this user may read: SQLite gives its side files the mode of the database. */
 function createPrivately(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   closeSync(openSync(path, 'a', 0o600))

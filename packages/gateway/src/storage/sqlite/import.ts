@@ -19,14 +19,13 @@ export interface ImportOptions {
   readonly epoch?: string
   /** Rows in order from seq 1 on, without a gap. */
   readonly rows: Iterable<ImportedRow> | AsyncIterable<ImportedRow>
-  /** The expected end of the log. */
+  /** Seq and hash that the last row must have; absent = not checked. */
   readonly head?: KnownHead
 }
 
-/** The result of an import. */
 export interface ImportedLog {
   readonly epoch: string
-  /** The last seq. */
+  /** Seq of the last imported row. */
   readonly head: number
   /** Hexadecimal hash of the last row. */
   readonly hash: string

@@ -20,7 +20,7 @@ interface LoggedSpace {
   readonly epoch: string
   /** The last seq; 0 = none. */
   readonly head: number
-  /** RFC 3339; null = empty. */
+  /** Time of the last envelope, RFC 3339; null = the log is empty. */
   readonly newest: string | null
 }
 

@@ -139,7 +139,7 @@ export class ChainWriter {
     )
   }
 
-  /** Gives a new space its epoch. */
+  /** Finds a space, or creates it with a new epoch. */
   open(name: string): OpenedSpace {
     const db = this.#db
     db.prepare('INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, nanoid())

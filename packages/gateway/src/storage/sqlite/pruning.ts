@@ -61,7 +61,7 @@ export class Pruning {
     return hash
   }
 
-  /** Removes one slice. */
+  /** Removes one slice of pruned rows. */
   removeSome(): void {
     const pruned = this.#db
       .prepare<[], { space: number; through: number }>(

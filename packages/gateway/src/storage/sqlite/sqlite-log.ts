@@ -198,7 +198,7 @@ const bytesPerRow = 512
  * batch waits.
  */
 export class InlineWriter {
-  /** Uses the same connection, which need not reread its own writes. */
+  /** Looks up rows through the connection that writes, which need not reread its own writes. */
   readonly lookup: Lookup
   readonly #file: LogFile
   /** Resolves to whether the whole write-ahead log is in the file. */

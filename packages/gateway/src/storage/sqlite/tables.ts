@@ -16,7 +16,7 @@ export const refuseUpdate = `CREATE TRIGGER envelopes_refuse_update BEFORE UPDAT
       IS NOT (OLD.rowid, ${kept('OLD')}, x'', x'', x'')
   BEGIN SELECT RAISE(ABORT, 'the log is append-only: an envelope cannot be changed'); END;`
 
-/** The tables of a log file. */
+/** SQL that creates the tables of a log file. */
 export const tables = `
   CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
