@@ -57,11 +57,11 @@ describe('a reader that takes too little', () => {
     const running = await start({ participants, limits, eventHeartbeatMs })
     const [alice, bob] = [await running.connect('alice'), await running.connect('bob')]
     const stream = await asking(running.url, 'carol').events()
-    // More bytes than the kernel's socket buffers hold.
+    // Messages whose bytes exceed the socket buffers of the kernel.
     const total = 100
     for (const count of range(1, total)) {
       alice.send({ id: `m${count}`, ...large })
-      // Alice and bob read along, so that they are not disconnected as well.
+      // Alice and bob read along, so that only the unread stream is disconnected.
       await Promise.all([alice, bob].map((each) => each.next(byId(`m${count}`))))
     }
     return { ...running, stream, total }

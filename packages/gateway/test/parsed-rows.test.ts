@@ -15,7 +15,7 @@ function createParsedRows() {
   return { erased, log, rows: new ParsedRows({ log, wasErased: (seq) => erased.has(seq) }) }
 }
 
-/** Whether the envelope of a row is cached: then both calls return the same object. */
+/** Whether the envelope of a row is cached: then two calls of `get` return the same object. */
 function isKept(rows: ParsedRows, seq: number): boolean {
   const first = rows.get(createRow(seq))
   return rows.get(createRow(seq)) === first

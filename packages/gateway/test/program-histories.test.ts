@@ -23,7 +23,7 @@ const slackMs = 10_000
 /** Milliseconds per step of the clock: less than the timeout of a commit. */
 const stepMs = 4000
 
-/** Moves by frequency: repeated ones are done more often. */
+/** Moves to draw from: those that are listed repeatedly are drawn more often. */
 const moves = [
   ...['connect', 'connect', 'resume', 'resume', 'begin', 'begin', 'begin', 'call', 'call'],
   ...['crash', 'crash', 'bye', 'exit', 'wait', 'wait', 'kill'],

@@ -18,7 +18,7 @@ export async function findThoughtsInTime(store: LogStore): Promise<void> {
   await ben.accepted(begin('run', undefined, 'begin'))
   let found = 0
   for (const count of range(1, calls)) {
-    // Sent without waiting, so that the call follows at once.
+    // The thought is sent without waiting, so that the call follows at once.
     ben.send(thought('run', `[思考] look at ${count} [計画] read ${count}`))
     ben.send(call(`c${count}`, 'run', 'read', `to know ${count}`))
     const { id } = await tool.next(ofKind('mcp.request'))
