@@ -238,7 +238,7 @@ async function readTurn(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Kinds outside of these namespaces; `system.decision` includes refused calls. */
+/** Selected kinds outside of `namespaces`; `system.decision` is needed for refused calls. */
 const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
 
 /** Selects the envelopes of turns, and the deltas of this question's answer. */

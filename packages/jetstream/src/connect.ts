@@ -19,7 +19,7 @@ export interface NatsOptions {
   readonly replicas: number
 }
 
-/** The connection to the NATS servers, and its clients. */
+/** The connection to the NATS servers, and the clients that use it. */
 export interface Nats {
   readonly connection: NatsConnection
   readonly js: JetStreamClient

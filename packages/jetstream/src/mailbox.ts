@@ -130,7 +130,7 @@ class HealthProbe {
     this.#silent.delete(gateway)
   }
 
-  /** Call after this gateway was disconnected: the others may only have seemed silent. */
+  /** Call after this gateway was disconnected: other gateways may only have seemed silent. */
   forget(): void {
     this.#silent.clear()
   }
