@@ -259,8 +259,8 @@ export class Decisions {
   }
 
   /**
-   * Whether a missing capability may be recorded: it contains the name of a tool that the sender chose, and a person may grant
-   * it as displayed. Long, masked or invisible text is therefore left out.
+   * Returns `true` if a missing capability may be recorded: it contains the name of a tool that the sender chose, and a person
+   * may grant it as displayed. Long, masked or invisible text is therefore left out.
    */
   #mayShow(missing: Capability): boolean {
     const json = JSON.stringify(missing)

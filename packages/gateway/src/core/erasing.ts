@@ -105,7 +105,7 @@ export class Erasing implements SpaceListener {
     const [row] = await space.log.read({ after: seq - 1, before: seq + 1, limit: 1, only: 'headings' })
     if (row === undefined || seq > space.delivered)
       return refuse('not_found', `The log has no envelope ${seq}. Check the seq.`)
-    // Also counts records that are admitted but not delivered yet, because an envelope gets only one.
+    // Also refuses if a record is admitted and not delivered yet, because an envelope gets only one record.
     if (space.state.erasures.seqs.has(seq))
       return refuse('not_found', `The envelope ${seq} is erased already.`)
     if (!isErasable(row.kind)) {

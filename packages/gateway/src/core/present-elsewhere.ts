@@ -16,7 +16,7 @@ interface Lease {
   readonly until: number
 }
 
-/** The announcement that a gateway repeats. */
+/** The presence at one gateway, which announces it repeatedly. */
 export interface Announcement {
   /** Participants connected to the announcing gateway. */
   readonly people: readonly PresentParticipant[]

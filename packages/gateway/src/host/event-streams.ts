@@ -241,7 +241,7 @@ function show(batch: readonly Delivery[], endings: readonly BatchEnd[], sessions
   broadcast(plain, sessions, isAnyone)
 }
 
-/** Sends a feed that has the envelope the events after the first `received` ones. */
+/** Sends a feed the remaining events of an envelope that it already has: those after the first `received` ones. */
 function showRest(endings: readonly BatchEnd[], received: number, session: Session): void {
   const all = endings.flatMap((ending) => ending.messageFor(session) ?? [])
   const rest = all.map((message, index) => (index < received ? undefined : message))

@@ -1,7 +1,7 @@
 import { type ErrorCode, errors, omitUndefined } from '@meup/protocol'
 import type { Refusal } from '../core/admission/context.js'
 
-/** RFC 9457, with the protocol's error code [MEUP-11.1]. */
+/** A refusal as problem details (RFC 9457), with the protocol's error code [MEUP-11.1]. */
 export function toProblem(refusal: {
   readonly code: ErrorCode
   readonly message: string

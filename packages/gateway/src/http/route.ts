@@ -22,7 +22,7 @@ export interface Route<Known extends QueryParameters = QueryParameters> {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: JsonSchema
   readonly answer: Answer
-  /** Default: the errors of every route that requires a token. */
+  /** Error codes of the route; default: those of every route that requires a token. */
   readonly refuses?: readonly ErrorCode[]
   readonly handler: (
     context: Context,

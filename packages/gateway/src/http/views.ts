@@ -76,7 +76,7 @@ export function linkToNext({ url }: Context['req'], name: 'after' | 'before', ne
   return `<?${searchParams}>; rel="next"`
 }
 
-/** A page of a view. `next`: the `before` of the next page, if there may be one. */
+/** Responds with a page of a view. `next`: the `before` of the next page, if there may be one. */
 export function respondPage(
   visitor: Caller,
   { req }: Context,

@@ -17,7 +17,10 @@ export class LoggedRights implements RightSources {
     this.#reader = reader
   }
 
-  /** The configuration that applied before a seq. The last one is taken from the state, because its row may be pruned. */
+  /**
+   * The configuration that applied before a seq. The latest configuration is taken from the state, because its row may be
+   * pruned.
+   */
   configurationAt(seq: number): Configuration | undefined {
     const { configurations, configured } = this.#space.state
     const record = configurations.findLast((each) => each.seq < seq)

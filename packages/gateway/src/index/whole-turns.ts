@@ -199,7 +199,7 @@ export class WholeTurns {
     }
   }
 
-  /** Folds envelopes in memory. Returns `false` if `atHand` lacks one that the log still has. */
+  /** Folds envelopes in memory. Returns `false` if `atHand` lacks a row that the log still has. */
   async #fold(known: Known, places: readonly TurnPlace[], atHand: RowsBySeq): Promise<boolean> {
     const { folded, envelopes, cached } = known
     for (const place of places) {

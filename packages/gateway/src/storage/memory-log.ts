@@ -19,7 +19,7 @@ interface Space {
   readonly epoch: string
   readonly rows: Row[]
   readonly ids: Map<string, Row>
-  /** Rows per root context, including those below it. */
+  /** Number of rows per root context, including those below it. */
   readonly contexts: Map<string, number>
   snapshot: Snapshot | undefined
   checkpoint: Checkpoint | undefined

@@ -16,7 +16,10 @@ export function normalizeAddress(text: string): string | undefined {
   return `${groups.slice(0, 4).join(':')}::/64`
 }
 
-/** Behind a proxy, the last address, which the proxy has added. Earlier ones are claims of the client. */
+/**
+ * The address of the client. Behind a proxy it is the last forwarded one, which the proxy has added: earlier ones are claims of
+ * the client.
+ */
 export function getRemoteAddress(request: IncomingMessage, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers['x-forwarded-for'] : undefined
   const client = [forwarded].flat().at(-1)?.split(',').at(-1)?.trim() ?? ''

@@ -14,9 +14,9 @@ interface Names {
 }
 
 /**
- * A page whose domain is rebound to this machine (DNS rebinding) has the same origin as the gateway that it reaches. A gateway
- * for this machine only therefore accepts only names that no one else controls [MEUP-5.9]. Behind a proxy, or reachable by
- * others, it accepts any name unless `hosts` lists some.
+ * A page whose domain is rebound to this machine (DNS rebinding) has the same origin as the gateway that it reaches. Therefore
+ * a gateway that listens on a loopback address accepts only names that no one else controls [MEUP-5.9]. Behind a proxy, or
+ * reachable by others, it accepts any name unless `hosts` lists some.
  */
 export function createHostCheck({ host, hosts, origins, trustProxy }: Names): HostCheck | undefined {
   const isLocal = isOwnName(host) || /^127\.|^::1$/.test(host)

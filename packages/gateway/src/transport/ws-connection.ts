@@ -57,7 +57,7 @@ export class WsConnection implements Connection {
   }
 }
 
-/** The bytes of a message in any of the forms of ws. */
+/** The bytes of a message, in whichever form `ws` delivers it. */
 export function toBytes(data: RawData): Uint8Array {
   if (data instanceof ArrayBuffer) return new Uint8Array(data)
   return Array.isArray(data) ? Buffer.concat(data) : data

@@ -46,7 +46,7 @@ function nameProgram(
 export const replacedRefusal = (participant: string): Refusal =>
   refuse('session_replaced', `Another program has joined as ${participant}. Stop this one.`)
 
-/** Whether the envelope notes its program: a start, a proposal, or a call. An approval by id has no payload at this step. */
+/** Starts, proposals and calls note the program of their sender. An approval by id has no payload at this step. */
 const isOfProgram = ({ kind, payload }: Envelope): boolean =>
   kind === Kind.reasoningStart ||
   kind === Kind.mcpProposal ||

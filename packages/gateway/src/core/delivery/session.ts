@@ -179,7 +179,7 @@ export class Session implements Sender, Reader, LogReader {
     }
   }
 
-  /** The summaries due before an entry. */
+  /** The summaries to send before an entry. */
   summarizeBefore(entry: Entry): readonly Message[] {
     return this.#say(this.summaries?.takeBefore(entry))
   }

@@ -276,7 +276,10 @@ function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules 
   }
 }
 
-/** Whether answers without a context have to find the run, because its audience differs from that of its trigger. */
+/**
+ * Returns `true` if the triggers of a run are kept: answers without a context find the run by them, because its audience
+ * differs from that of its trigger.
+ */
 const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 
 /**

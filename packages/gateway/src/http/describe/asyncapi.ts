@@ -48,7 +48,7 @@ export function asyncApi(): JsonSchema {
 
 type Way = 'submit' | 'deliver'
 
-/** The message that stands for all kinds in custom namespaces. */
+/** The one message for all kinds in custom namespaces. */
 const other = 'other'
 const createMessageName = (way: Way, kind: string): string => `${way}.${kind}`
 const messageRef = (name: string) => ({ $ref: `#/components/messages/${name}` })

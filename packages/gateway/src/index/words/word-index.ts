@@ -101,7 +101,7 @@ export class WordIndex {
   prune(through: number): boolean {
     const words = this.#open()
     if (words === undefined) return true
-    // A segment with rows on both sides is rebuilt from the remaining ones.
+    // A segment with rows on both sides of `through` is removed as well, and rebuilt from its remaining rows.
     const pruned = [...words.segments].filter((segment) => segmentStart(segment) <= through)
     this.#remove(pruned.slice(0, removedAtOnce))
     if (this.#build !== undefined && segmentStart(this.#build.segment) <= through) this.#build = undefined

@@ -101,7 +101,7 @@ interface Gift {
   readonly path: string
   readonly capabilities: readonly Capability[]
   readonly expiresAt?: string
-  /** Earlier grants that the recipient keeps. */
+  /** Capabilities of earlier grants that the recipient keeps. */
   readonly existing: readonly Capability[]
 }
 

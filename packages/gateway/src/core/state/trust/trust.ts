@@ -272,7 +272,10 @@ class Kicks {
     }
   }
 
-  /** Removing and configuring a participant again does not lift its kick, but the number of kicks is bounded. */
+  /**
+   * Keeps kicks of unknown participants, so that removing and configuring a participant again does not lift its kick. Forgets
+   * the oldest ones beyond the limit.
+   */
   forget(isKnown: (participant: string) => boolean): void {
     if (this.#kicked.size <= rememberedKicks) return
     const gone = [...this.#kicked.keys()].filter((participant) => !isKnown(participant))
