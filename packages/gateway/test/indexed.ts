@@ -228,7 +228,7 @@ async function eventsOf(stand: Stand, reader: string, headers: Record<string, st
   }
   await stream?.cancel()
   const blocks = text.split('\n\n').filter((block) => block.startsWith('event: '))
-  // The gateway's presence envelopes have other ids in each run.
+  // Presence envelopes of the gateway have other ids in each run, so these ids are left out.
   return blocks
     .filter((block) => !block.includes('"id":"streamed"'))
     .map((block) => block.replace(/"id":"[\w-]{21}",(?="kind":"system.presence")/, ''))

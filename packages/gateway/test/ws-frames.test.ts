@@ -16,7 +16,7 @@ async function enter(heartbeatMs = 20_000) {
   await alice.until(/system\.welcome/)
   return {
     alice,
-    /** Waits until the gateway closes the connection; checks that another one stays open. */
+    /** Waits until the gateway closes the connection; checks that another connection stays open. */
     async end() {
       const received = await alice.closed
       await bob.accepted({ kind: 'chat', payload: { message: 'still here' } })
