@@ -16,8 +16,8 @@ type Decider = Reader & Pick<WorkAccount, 'mayApprove'>
 
 /**
  * The exact text that a client must show before its user may approve a proposal. Interrupts contain it, and approvals are
- * checked against it. Derived from the proposal, which never changes, so it is not stored. `undefined` if the participant
- * cannot read such a proposal.
+ * checked against it. Derived from the proposal, which never changes, so it is not stored. `undefined` if the id is not that of
+ * a proposal that the participant may read.
  */
 export function readExactText(reader: Reader, id: string): ExactText | undefined {
   const proposal = findProposal(reader, id)

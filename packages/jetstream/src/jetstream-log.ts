@@ -67,7 +67,7 @@ interface JetStreamLogParts {
 export class JetStreamLog implements EnvelopeLog {
   readonly epoch: string
   readonly #parts: JetStreamLogParts
-  /** Each write waits for the previous one. */
+  /** A write waits for the previous one. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
   /** The reason why appends are refused until `recover`. */

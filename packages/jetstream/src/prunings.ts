@@ -11,7 +11,7 @@ interface PruningRecord {
   /** Hash of the last pruned row, hexadecimal. */
   readonly hash: string
   readonly parts: number
-  /** Part of the subjects of the snapshot's pieces. */
+  /** Random part of the subjects of the snapshot's pieces. */
   readonly nonce: string
   /** SHA-256 of the snapshot, hexadecimal. */
   readonly digest: string

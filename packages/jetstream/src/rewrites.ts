@@ -29,7 +29,8 @@ export class Rewrites {
   }
 
   /**
-   * Writes a rewritten batch in place of `before`, and removes that. Rejects with `fenced` if another gateway has replaced it.
+   * Writes a rewritten batch in place of `before`, and removes `before`. Rejects with `fenced` if another gateway has replaced
+   * it.
    */
   async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
     try {
