@@ -22,7 +22,7 @@ import { longTurn, type TurnView } from './turn-view.js'
 
 /** `agents`: agents of the turns, and senders of the refused envelopes. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** Selects the turns of this thread, and so of its agent. */
+  /** Selects the turns of this agent, which a query names by its thread. */
   readonly thread?: string
   /** Number of a turn; only with `thread`. */
   readonly number?: number
