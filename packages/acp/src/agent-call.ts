@@ -25,7 +25,7 @@ export class AgentCall {
   #locations: readonly Location[] = []
   #content: readonly AcpBlock[] = []
   #diffs: readonly FileDiff[] = []
-  /** Output streamed in `_meta`. */
+  /** The output of a command that the agent streams in `_meta`. */
   #output = ''
   /** The `rawOutput` of the call if it is a text. */
   #rawText = ''
@@ -119,7 +119,10 @@ export class AgentCall {
     return { toolCallId: this.id, ...(title && { title }), ...(kind && { kind }) }
   }
 
-  /** `ending`: the reason why the agent has not reported the end of the call. `maxBytes`: the space's limit for a result. */
+  /**
+   * The call's result for the log. `ending`: the reason why the agent has not reported the end of the call. `maxBytes`: the
+   * space's limit for a result.
+   */
   getResult(ending?: string, maxBytes = defaultResultBytes): McpResponsePayload {
     const said = this.#output || this.#rawText
     const blocks = this.#content.length > 0 ? this.#content : said === '' ? [] : [toTextBlock(said)]

@@ -144,7 +144,7 @@ async function introduce(
     clientCapabilities: {},
     clientInfo: { name: 'meup', version: '0.1.0' },
   })
-  // If the process has exited, its exit code is a better error.
+  // If the process has ended, its exit code explains more than the failed request.
   const orEnded = answer.catch(async (error: unknown) => {
     if (!(await settlesWithin(ended, silentGraceMs))) throw error
     throw new Error(`it ended at once: ${await ended}`)

@@ -99,7 +99,7 @@ export type OnSkipped = (fault: {
 
 export interface SessionUpdate {
   readonly sessionId: string
-  /** See `PermissionRequest`. */
+  /** Texts in `_meta`, as in a `PermissionRequest`: one may be the id of a parent session. */
   readonly related: readonly string[]
   readonly update: AgentUpdate
 }
@@ -134,7 +134,7 @@ export function readPermission(params: unknown, onSkipped: OnSkipped = () => {})
   }
 }
 
-/** Known kinds that a space does not use. */
+/** Known kinds of updates that a space does not use: they are ignored without a report. */
 const silentKinds: ReadonlySet<string> = new Set([
   'user_message_chunk',
   'config_option_update',

@@ -1,6 +1,5 @@
 import { head } from '@meup/folds'
 
-/** Maximum characters of an answer. */
 const maxAnswerChars = 250_000
 
 /** Collects the text of an answer up to the size limit of an envelope. */

@@ -132,7 +132,7 @@ export class Approvals {
 
   /** Answers an `mcp.request` to the agent: an approved proposal gets the result of its call; other requests get an error. */
   async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
-    // The request may directly follow the echo of the proposal, before `#open` contains the proposal.
+    // Waits a tick: the request may directly follow the echo of the proposal, before `#open` contains the proposal.
     await new Promise((resolve) => setImmediate(resolve))
     const [open] = correlations(request).flatMap((id) => this.#open.get(id) ?? [])
     if (open === undefined) {
@@ -228,7 +228,7 @@ export class Approvals {
     }
   }
 
-  /** Proposes only the data that is decided about, and the kind of the call. */
+  /** The parameters of a proposal: only what approvers decide about, and the kind of the call. */
   #createProposal({ name, arguments: args, meta }: ReportedCall): Record<string, unknown> {
     const { kind } = meta as { readonly kind?: string }
     return { name, arguments: args, ...(kind !== undefined && { _meta: { kind } }) }

@@ -146,7 +146,7 @@ class Bridge implements CodingAgent {
     })
     space.control({ status: () => this.#status })
     const { head } = space.welcome.space
-    // Opens the session before the first turn, so that its queue starts with the session.
+    // Opens the shared session before the first turn arrives: turns then wait in its queue until it is open.
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
       answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),

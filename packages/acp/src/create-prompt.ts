@@ -17,7 +17,7 @@ interface PromptParts {
 /** Creates an ACP prompt from a chat: the sender, the text, and the attachments. */
 export function createPrompt({ turn, notes, takesImages, command }: PromptParts): ContentBlock[] {
   const { from, text, trigger } = turn
-  // Agents recognize a command only at the beginning of a prompt.
+  // A command comes first, without notes and sender: agents recognize it only at the beginning of a prompt.
   const lines =
     command === undefined
       ? [...notes.map(quoteForPrompt), frameMessage({ from, text })]

@@ -25,7 +25,7 @@ export class LateText {
     this.#text = new AnswerText(parts.maxBytes)
   }
 
-  /** Returns `false` if the turn has too many late messages. */
+  /** Collects late text. Returns `false` if the turn has too many late messages already. */
   push(text: string, messageId: string | undefined): boolean {
     if (this.#sent >= maxMessages) return false
     this.#text.add(text, messageId)

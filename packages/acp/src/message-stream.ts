@@ -5,7 +5,6 @@ import { cut, isObject } from '@meup/folds'
 import { type DroppedText, markId, readLines, readOuterMembers, restoreNumbers } from '@meup/mcp-bridge'
 import { parseExact, stringifyExact } from '@meup/protocol'
 
-/** Maximum bytes of an ACP message. */
 const maxMessageBytes = 8 * 1024 * 1024
 /** Maximum characters of a message in a report, and of an agent's error. */
 const [maxShownChars, maxErrorChars] = [300, 2000]

@@ -283,7 +283,7 @@ export class AgentPrompt {
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
     if (tracked.state === 'logged' && call.isOver) {
-      // If the agent asked for permission of a space tool, removes that tool's arrival, so that it does not match another call.
+      // If the call used a space tool, also removes its arrival at the tool server, so that it does not match another call.
       this.#parts.arrivals.take(call)
       this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
     }
@@ -362,7 +362,7 @@ export class AgentPrompt {
     this.#callChars += call.chars
   }
 
-  /** An identical repeated request gets the same decision. */
+  /** Decides about a call; an identical repeated request gets the same decision. */
   #decide(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     const { call, asked } = tracked
     const digest = createHash('sha256')
@@ -379,7 +379,7 @@ export class AgentPrompt {
     return answer
   }
 
-  /** `once`: the options that allow the call; several options require a choice. */
+  /** Asks the space for a decision. `once`: the options that allow the call; several options require a choice. */
   async #askSpace(tracked: Tracked, once: readonly Option[]): Promise<Answer> {
     tracked.state = 'deciding'
     const { call, over } = tracked

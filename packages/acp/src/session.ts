@@ -23,7 +23,7 @@ import { Stopper } from './stopper.js'
 
 /** Bytes reserved for the envelope around the text of an answer. */
 const envelopeBytes = 8 * 1024
-/** The note in the agent's next prompt, and the report in the space, when a session was lost. */
+/** The note in the agent's next prompt when a session was lost; `lostReport`: the report in the space. */
 const lostNote = 'You were started again, and what was said before is lost.'
 const lostReport = 'lost its session: it starts again, without memory of earlier messages'
 
@@ -116,7 +116,7 @@ export class AgentSession {
   /** `isNested`: the update comes from the session of a sub-agent. */
   onUpdate(update: AgentUpdate, isNested = false): void {
     if (update.type === 'mode') this.#parts.onState({ mode: update.mode })
-    // While a session is loaded, the agent replays old updates.
+    // Ignores old updates, which the agent replays while a session is loaded.
     if (!this.#isLoading) this.#prompt?.onUpdate(update, isNested)
   }
 
@@ -128,7 +128,7 @@ export class AgentSession {
     return this.#enqueue(async () => void (await this.#open()))
   }
 
-  /** Answers a turn after the previous ones. */
+  /** Answers a turn once all previous turns are answered. */
   answer(turn: Turn): Promise<void> {
     return this.#enqueue(async () => {
       if (!turn.signal.aborted) await this.#answer(turn)
@@ -166,7 +166,7 @@ export class AgentSession {
       if (before !== undefined) this.#lose()
       state = await this.#openNew(process)
     }
-    // The agent may have ended in the meantime.
+    // The agent may have ended while the session was being opened.
     if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
     this.#process = process
     await this.#setMode(process, state)
@@ -265,7 +265,7 @@ export class AgentSession {
         try {
           response = await this.#send(process, prompt, turn, command?.text)
           if (response.stopReason !== 'cancelled') await prompt.settle()
-          // Some agents claim to have resumed an unknown session, and refuse its first prompt.
+          // Some agents claim to have resumed an unknown session, and refuse its first prompt: sends the prompt in a new one.
           if (response.stopReason === 'refusal' && this.#isUnproven && !prompt.hasOutput) {
             response = await this.#sendAnew(process, prompt, turn, command?.text)
             if (response.stopReason !== 'cancelled') await prompt.settle()

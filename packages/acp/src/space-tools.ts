@@ -33,9 +33,9 @@ interface ToolUse {
 }
 
 /**
- * Calls that arrived at the MCP server with the space's tools, which logs them itself. If the agent reports such a call as a
- * tool call in ACP, that needs no second log entry. An arrival grants nothing: a model writes names and arguments, so
- * permissions are decided as for any call.
+ * Calls that arrived at the MCP server with the space's tools, which logs them itself. If the agent also reports such a call in
+ * ACP, that report is not logged again. An arrival grants nothing: a model writes names and arguments, so permissions are
+ * decided as for any call.
  */
 export class SpaceToolArrivals {
   #waiting: (ToolUse & { readonly chars: number })[] = []

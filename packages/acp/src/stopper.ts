@@ -46,7 +46,7 @@ export class Stopper {
     this.#answer = setTimeout(() => this.#kill('it did not answer a cancel'), answerGraceMs)
   }
 
-  /** Must be called when the agent has answered. A command may still run then. */
+  /** Must be called when the agent has answered. After a cancel, a command that still runs is nevertheless killed in time. */
   close(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#answer)

@@ -79,7 +79,7 @@ describe('a permission is decided by the space, whatever the call says of itself
       ['ask', { toolCallId: 'c1', title: 'space_tool__clock', rawInput: {} }],
       ['space', 'tools/call', { name: 'tool__clock', arguments: {} }],
       ['progress', { toolCallId: 'c1', status: 'completed' }],
-      // The arrival of the first call must not match a second one.
+      // The first call's arrival at the tool server must not be taken for an arrival of this second call.
       ['call', { toolCallId: 'c2', title: 'space_tool__clock', status: 'in_progress' }],
       ['progress', { toolCallId: 'c2', status: 'completed' }],
     )
@@ -390,7 +390,7 @@ describe('a session that nobody opened', () => {
     ]
     await ana.chat('[["work",20000]]', { to: ['coder'] })
     await seen(Kind.reasoningStart)
-    // Asks in the shared session, while the private one is busy.
+    // Asks in the shared session while the agent is busy in the private one.
     const { text } = await ana.ask(JSON.stringify(steps))
     expect(text).toBe('Done.')
     const run = log.find(({ kind, to }) => kind === Kind.reasoningStart && to === undefined)

@@ -39,7 +39,7 @@ import { ToolKinds } from './tool-calls.js'
 export interface EditorSpace {
   /** The participant's client; closed when the server ends. */
   readonly space: SpaceClient
-  /** Reads the log as the same participant. */
+  /** Reads the log with the participant's token. */
   readonly http: SessionHistory
   /** The agent that new sessions ask; default: the first present agent of the space, otherwise its first agent. */
   readonly to?: string
@@ -90,7 +90,7 @@ export class AcpServer {
   async close(): Promise<void> {
     for (const { prompt } of this.#sessions.values()) prompt?.abort('the client has gone')
     await Promise.allSettled(this.#prompts)
-    // Responses are written in a later task.
+    // Waits until the responses are written, which happens in a later task.
     await new Promise((resolve) => setImmediate(resolve))
     this.#connection.close()
   }

@@ -13,7 +13,7 @@ import { textContent, thoughtChunk } from './content.js'
 import { describeProblem } from './errors.js'
 import { describePermission, describeProposedCall, formatDecision } from './tool-calls.js'
 
-/** No timeout: only the proposer needs the result of an approved call. */
+/** Approvals have no timeout: only the proposer, not this client, needs the result of the approved call. */
 const unhurried = { timeoutMs: Number.POSITIVE_INFINITY }
 
 /** Abort reason: the proposal has changed, so the user is asked again. */
@@ -81,7 +81,7 @@ export class Permissions {
       })
   }
 
-  /** Shows the decision about the proposal in this session later. */
+  /** Makes this session show the decision about the proposal once it is made. */
   follow(session: string, id: string): void {
     if (this.#parts.space.proposals.get(id) !== undefined) this.#followed.set(id, session)
   }

@@ -18,7 +18,6 @@ import { correlations, Kind } from '@meup/protocol'
 import { chunk, readFileDiffs, readPlan, textContent, thoughtChunk } from './content.js'
 import { describeCall, formatDecision, readKind, type ToolKinds } from './tool-calls.js'
 
-/** Maximum characters of a tool result. */
 const maxResultChars = 65_536
 
 /** Converts one turn of an agent to ACP session updates. Its envelopes may be live or from the log. */
@@ -126,13 +125,13 @@ export class TurnUpdates {
     const { payload } = event.envelope
     const { structuredContent, ...result } = isObject(payload.result) ? payload.result : {}
     const diffs = readFileDiffs(structuredContent)
-    // The diffs replace the JSON of the changes.
+    // If there are diffs, the structured content is omitted from the text, because it has the same changes as JSON.
     const { outcome, text } = readResult(diffs.length > 0 ? { ...payload, result } : payload, defaultGuard)
     const status = outcome === 'error' ? 'failed' : 'completed'
     return this.#update(event, status, cut(text, maxResultChars), diffs)
   }
 
-  /** In ACP, an update's content replaces the previous content. */
+  /** Creates an update of a call with all of its content, because in ACP an update's content replaces the previous content. */
   #update(
     call: TurnCall,
     status: ToolCallStatus,
@@ -159,7 +158,7 @@ export class TurnUpdates {
   #say({ message, isNew, text }: Pick<AnswerEvent, 'message' | 'isNew' | 'text'>): SessionUpdate[] {
     if (text === '') return []
     this.#messages = message
-    // Clients that ignore message ids join the messages.
+    // Inserts an empty line for clients that ignore message ids and therefore join the messages.
     const gap = isNew && message > 1 ? '\n\n' : ''
     return [chunk('agent_message_chunk', `${gap}${text}`, `${this.#question.id}-${message}`)]
   }

@@ -259,7 +259,7 @@ test('a proposal is asked about in the prompt that it belongs to alone', async (
   expect(editor.permissions.map((each) => each.sessionId)).toEqual([sessionId])
 })
 
-/** Parses the JSON in the code block. */
+/** Parses the JSON in the code block of a permission request. */
 const readExact = (content: string): unknown => JSON.parse(content.replace(/^[\s\S]*```json\n|\n```$/g, ''))
 
 test.for([
