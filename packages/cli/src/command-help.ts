@@ -259,7 +259,7 @@ export function addHelp(program: Command): void {
   for (const [title, names] of Object.entries(groups))
     for (const name of names) program.commands.find((each) => each.name() === name)?.helpGroup(title)
   addHelpCommand(program)
-  // Commander lists groups in the order of the commands.
+  // Sorts the commands, because Commander lists the groups in the order of their commands.
   const commands = program.commands as Command[]
   commands.sort((one, other) => sorted.indexOf(one.name()) - sorted.indexOf(other.name()))
   for (const { path, command } of listLeaves(program)) {

@@ -19,13 +19,13 @@ type TurnRow = Omit<AuditStep, keyof StepRow> & { readonly id: string }
 export interface RunningTurn {
   readonly id: string
   readonly thread_id: string
-  /** Seq of its last step. */
+  /** Seq of the turn's last exported step. */
   readonly seq: number
 }
 
 /** The exported log. A file holds one log only. */
 export interface ExportedLog {
-  /** Epoch of the log. */
+  /** Epoch of the log: the audit's schema calls it a session id. */
   readonly sessionId: string
   readonly space: string
 }

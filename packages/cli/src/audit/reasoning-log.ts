@@ -26,7 +26,7 @@ export interface AuditEntry extends StepRow {
 
 /** Conditions of a query; all that are set must match. */
 export interface AuditFilter {
-  /** Epoch of a log. */
+  /** Epoch of a log: the audit's schema calls it a session id. */
   readonly sessionId?: string
   /** RFC 3339 UTC, compared with `created_at`; `since` is inclusive, `until` is exclusive. */
   readonly since?: string

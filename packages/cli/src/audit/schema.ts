@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 /** Schema version, as numbered in the design of the audit log. */
 const schemaVersion = 9
 
-/** Error message of the triggers that forbid changes, before its details. */
+/** Beginning of the error messages of the triggers that forbid changes. */
 const appendOnly = 'the audit is append-only'
 
 /** Tables that steps refer to. A file of schema version 8 has only these. */

@@ -51,7 +51,8 @@ export function addCall(program: Command): void {
             onProgress: () => {}, // A handler requests progress notifications, which restart --timeout.
             onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
           })
-        // Aborting sends the cancellation in this turn of the event loop; closing a connection flushes what was sent.
+        // An abort sends the cancellation within one turn of the event loop, so it suffices to wait for the next turn: closing
+        // the connection flushes it.
         const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...omitUndefined({ structuredContent: data }) }
         if (flags.json) printJson<JsonOf<'call'>>(result)

@@ -176,7 +176,7 @@ async function decide(
   }
 }
 
-/** Throws if no open proposal matches; otherwise this participant has already rejected it, and that is thrown. */
+/** Throws the reason why the connection has no such proposal: none is open, or this participant has already rejected it. */
 async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
   const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)

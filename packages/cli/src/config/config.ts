@@ -118,7 +118,7 @@ export interface AcpProgram extends Command, StartLimit {
   readonly package?: string
 }
 
-/** Long, because a first start may install packages or pull an image. */
+/** The default is long, because a first start may install packages or pull an image. */
 const defaultStartTimeout = '120s'
 
 const defaultCapabilities: readonly Capability[] = [Kind.chat]

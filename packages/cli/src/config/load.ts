@@ -52,7 +52,7 @@ export function parseFile(text: string, options: ReadOptions): ConfigFile {
   const reported = new Set<string>()
   const report = ({ path, message, at }: ConfigFinding) => {
     const name = path.join('.')
-    // Further mistakes under the same path usually follow from the first.
+    // Reports only the first mistake at a path, because further ones usually follow from it.
     if (!reported.has(name)) problems.push({ ...locate(source, path, at), path: name, message })
     reported.add(name)
   }

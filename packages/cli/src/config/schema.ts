@@ -105,7 +105,7 @@ const usable = checked('meup.safety', (value) =>
 )
 const safety = Type.Intersect([shape, usable])
 
-/** Fills in defaults. */
+/** Fills in the defaults of safety settings: without an action, a rule masks. */
 export const toRules = ({
   rules = [],
   policy = [],
@@ -219,7 +219,7 @@ const codingAgent = {
   unasked: Type.Optional(oneOf('stop', 'report')),
 }
 
-/** Limits that only MCP servers have, besides rates. */
+/** Limits of an MCP server: besides rates, which others have too, the time that a call may take. */
 const serverLimits = {
   limits: Type.Optional(map({ rates: Type.Optional(rates), callMs: Type.Optional(atLeast(1)) })),
 }

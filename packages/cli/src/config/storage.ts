@@ -85,7 +85,7 @@ const jetstream = backend({
 
 function checkServer({ server, found }: JetStreamReport['servers'][number]): Check {
   if (typeof found === 'string') return pass('nats', `${server} answers (version ${found}, with JetStream)`)
-  // Other messages contain their remedy.
+  // Messages of errors other than `unavailable` contain their remedy.
   const advice =
     found.code === 'unavailable' ? 'is it running, and is this its address? (storage.servers)' : 'see above'
   return fail('nats', found.message, advice)

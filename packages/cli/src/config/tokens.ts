@@ -40,7 +40,7 @@ export function ensureTokens(
   for (const { id, owners } of findSharedTokens(tokens)) {
     put(id, instead(id, new UsageError('shared_token', { participants: owners, folder })))
   }
-  // A token shared by several participants identifies none of them.
+  // Leaves out tokens that several participants share: such a token identifies none of them.
   for (const { id } of findSharedTokens(tokens)) tokens.delete(id)
   return Object.fromEntries(tokens)
 }
@@ -76,7 +76,7 @@ export type TokenState =
 const minTokenChars = 16
 /** Content that marks a token as revoked; too short to be accepted as a token. */
 const revokedMarker = 'revoked'
-/** Characters allowed in an HTTP header, and in the name of a WebSocket subprotocol [MEUP-5.1]. */
+/** Matches characters allowed in an HTTP header; `subprotocolSafe`: in the name of a WebSocket subprotocol [MEUP-5.1]. */
 const headerSafe = /^[\x21-\x7e]+$/
 const subprotocolSafe = /^[\w!#$%&'*+.^`|~-]+$/
 

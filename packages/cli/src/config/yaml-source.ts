@@ -211,7 +211,7 @@ interface SettingOrigin {
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)/g
 
-/** Returns `undefined` if the file does not set the path. */
+/** Finds the position of a setting, and its variables; `undefined` if the file does not contain the setting. */
 export function findYamlOrigin(source: YamlSource, path: YamlPath): SettingOrigin | undefined {
   const found = find(source, path)
   if (found === undefined) return undefined

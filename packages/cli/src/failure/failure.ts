@@ -50,7 +50,9 @@ export class UsageError<Code extends UsageCode = UsageCode> extends CodedError<C
   }
 }
 
-/** The error for a value that an option does not take. Without a value, the message does not quote it: it may be a secret. */
+/**
+ * The error for a value that an option does not take. Omit `value` if it may be a secret: the message then does not quote it.
+ */
 export function invalidValue(option: string, form: keyof typeof valueForms, value?: string): UsageError {
   const details = { option, expected: valueForms[form] }
   return value === undefined
@@ -70,9 +72,9 @@ export function addRemedy(message: string, name: FailureName): string {
   return [message, remedy].map((text) => (/[.?]$/.test(text) ? text : `${text}.`)).join(' ')
 }
 
-/** Puts values in the place of each `{name}`; those of a list with commas. */
+/** Replaces each `{name}` by its value; the elements of a list are joined with commas. */
 const fillIn = (text: string, details: Details): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
 
-/** The next step, as plain text. */
+/** The next step that a failure's message advises, as plain text. */
 export const getRemedy = (name: FailureName): string => failures[name].remedy.replaceAll('`', '')

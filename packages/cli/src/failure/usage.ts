@@ -1,11 +1,11 @@
 /**
- * The message of each `UsageError` by its code: what happened, with the value. What to do. `{name}` is a value of its details.
- * docs/troubleshooting.md lists the other errors, those of failures.ts.
+ * The messages of `UsageError`, by code. A message says what happened, with the value, and then what to do; `{name}` is a
+ * placeholder for a value of its details. docs/troubleshooting.md lists the other errors, those of failures.ts.
  */
 export const usageTexts = {
   // Arguments and options
   invalid_value: '{option} takes {expected}, not {value}.',
-  /** Without the value, which may be a secret. */
+  /** Omits the value, which may be a secret. */
   invalid_form: '{option} takes {expected}.',
   invalid_number: '{option} takes a number from 1 to {maximum}, not {value}.',
   invalid_json: '{option} is not JSON: {reason}. In a shell, put it in single quotes.',

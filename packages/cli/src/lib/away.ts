@@ -1,8 +1,8 @@
 import type { SpaceClient } from '@meup/agent-sdk'
 
 /**
- * Participants that are asked and away. `names`: the asked ones; empty = everyone, of whom one that is here is enough. Tool
- * servers answer no questions.
+ * Participants that are asked but away. `names`: the asked participants; if empty, everyone except tool servers is asked, and
+ * the result is empty as soon as one of them is present.
  */
 export function listAway(
   space: Pick<SpaceClient, 'id' | 'participants'>,

@@ -22,7 +22,7 @@ export interface ConnectionFlags {
 export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
   withTarget(command).option('--json', json)
 
-/** Adds the same options without `--json`. */
+/** Adds the options of commands that use a space, without `--json`. */
 export const withTarget = (command: Command): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')

@@ -7,7 +7,7 @@ import { printNotice } from './output.js'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type Signal = (typeof signals)[number]
 
-/** Maximum milliseconds for `takeBack`. */
+/** Maximum milliseconds from a signal until this process exits, even if `takeBack` is not finished. */
 const takeBackMs = 2000
 
 /**

@@ -30,7 +30,7 @@ export async function notifyGateway(
 ): Promise<keyof typeof gatewayMessages> {
   const gateway = await findGateway(directory)
   if (gateway === undefined || !gateway.spaces.includes(change.space)) return 'none'
-  // Not on Windows, where SIGHUP would end the gateway; it may be watching its files instead.
+  // On Windows SIGHUP would end the gateway, so it is not sent: the gateway may notice the changed files itself.
   if (process.platform !== 'win32') process.kill(gateway.pid, 'SIGHUP')
   const deadline = Date.now() + applyTimeoutMs
   // Backs off: each rejected token counts as a failed login, and gateways limit those.

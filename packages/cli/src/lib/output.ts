@@ -32,7 +32,7 @@ export async function chooseLine(question: string, lines: readonly string[]): Pr
   return lines[index] === undefined ? undefined : index
 }
 
-/** Resolves to `undefined` if the input ends, or on Ctrl+C. */
+/** Asks for a line of input. Resolves to `undefined` if the input ends, or on Ctrl+C. */
 async function askLine(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const left = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))

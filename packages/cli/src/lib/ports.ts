@@ -14,7 +14,6 @@ export function tryToListen(host: string, port: number): Promise<NodeJS.ErrnoExc
   })
 }
 
-/** Maximum number of ports to try. */
 const maxPorts = 20
 
 /** The first free port of the 20 ports from `first` on; `undefined` if all are taken. */

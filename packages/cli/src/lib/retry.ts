@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError } from '@meup/protocol'
 
-/** Delay before the first retry; doubled for each further one. */
+/** Delay before the first retry; doubled for each further retry. */
 const firstPauseMs = 1000
 const maxAttempts = 8
 

@@ -8,7 +8,7 @@ const maxListChars = 200
 export const suggestNames = (name: string, known: readonly string[]): string =>
   onOneLine(suggest(name, known) ?? `one of ${brief(known.join(', '), maxListChars)}`)
 
-/** The error for a name that is not among the known ones. `what`: what the name is of, such as `space`. */
+/** The error for a name that is not among the known ones. `what`: the kind of thing that has the name, such as `space`. */
 export const unknownNameError = (
   what: string,
   name: string,

@@ -94,7 +94,7 @@ async function announce(
   if (isRevoked)
     printNotice(`… ${name} is not started, because its token is revoked; meup token create ${name} makes one`)
   const isAbsent = state === 'missing' || state === 'revoked'
-  // A changed token reveals when the gateway has reloaded: it is accepted then.
+  // The token is created or changed even if it is usable: once the gateway accepts the new one, it has reloaded.
   const verb = isRevoked || !isStarted ? undefined : isAbsent ? 'create' : 'rotate'
   const tokens = verb === undefined ? [] : changeTokens(config, verb, selection)
   const gateway = await notifyGateway(directory, {

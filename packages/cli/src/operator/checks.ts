@@ -166,7 +166,7 @@ function findLockHolder(file: string): number | undefined {
   return pid === undefined ? undefined : Number(pid)
 }
 
-/** Same version as `engines` in package.json. */
+/** The oldest supported version of Node.js, the same as `engines` in package.json. */
 export const oldestNode = '20.19'
 
 export function nodeCheck(version: string): Check {
@@ -176,7 +176,7 @@ export function nodeCheck(version: string): Check {
     : fail('node', `${version} is too old`, `install Node ${oldestNode} or newer`)
 }
 
-/** Tolerated difference between two clocks; HTTP dates have whole seconds. */
+/** Milliseconds by which two clocks may differ; HTTP dates have whole seconds. */
 const tolerance = 5000
 
 /**

@@ -190,7 +190,7 @@ export interface Sourced {
 export interface Address {
   readonly url: Sourced
   readonly space: Sourced
-  /** If it has no value, commands act as the owner of the token. */
+  /** The participant to act as; without a value, commands act as the owner of the token. */
   readonly participant: Sourced
   readonly token: Sourced
 }

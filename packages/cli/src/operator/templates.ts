@@ -42,7 +42,7 @@ export type TemplateName = keyof typeof templates
 export interface ModelChoice {
   readonly provider: ProviderName
   readonly model: string
-  /** Empty except for `openai-compatible`. */
+  /** The provider's address; empty except for `openai-compatible`. */
   readonly baseURL: string
   /** Environment variable with the API key; `''` if none is needed. */
   readonly key: string

@@ -82,7 +82,7 @@ function openLog(directory: string) {
   return {
     path,
     descriptor: openSync(path, 'a', 0o600),
-    /** Reads the output since the start. */
+    /** Reads the output of `meup up` since it was started. */
     read: () => readFileSync(path).subarray(begin).toString('utf8'),
   }
 }

@@ -31,7 +31,7 @@ export interface ServerRequest {
 
 export interface WrittenServer {
   readonly participant: McpParticipant
-  /** The new configuration, and the space in it. */
+  /** The new configuration; `space`: the space in it that has the server. */
   readonly config: Config
   readonly space: SpaceEntry
   readonly change: 'added' | 'replaced' | 'none'
@@ -161,7 +161,7 @@ function translate(
   }
 }
 
-/** Its errors do not quote the input, which may be a secret. */
+/** Parses a header. Errors do not quote the input, which may be a secret. */
 function readHeader(given: string): [name: string, value: string] {
   const [, name, value = ''] = /^([^\s:]+):[ \t]*(.*)$/s.exec(given) ?? []
   if (name === undefined) throw invalidValue('--header', 'header')

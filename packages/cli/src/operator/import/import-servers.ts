@@ -18,7 +18,7 @@ export interface ImportedServers {
   readonly secrets: Readonly<Record<string, string>>
   /** Values that the file's client would ask its user for, by variable. */
   readonly inputs: Readonly<Record<string, InputDescription>>
-  /** Other variables without a default. */
+  /** Variables that have no default, and are neither secrets nor inputs. */
   readonly variables: readonly string[]
   /** Command or address of each server, and the environment variables passed to it. */
   readonly uses: readonly ServerUse[]
@@ -241,7 +241,7 @@ function readList(value: unknown, key: string): string[] {
   return list.map(String)
 }
 
-/** Treats `null` as absent. */
+/** Reads a map of texts, such as `env`; `null` counts as absent. */
 function readTexts(value: unknown, key: string): Record<string, string> {
   const entries = Object.entries(isObject(value) ? value : {}).filter(([, text]) => text !== null)
   const odd = entries.find(([, text]) => typeof text === 'object')

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { Failure } from '../../failure/failure.js'
 import { UsageError } from '../../lib/exit.js'
 
-/** Generous, because `~/.claude.json` contains more than servers and may reach a megabyte. */
+/** Maximum size of a file: generous, because `~/.claude.json` contains more than servers and may reach a megabyte. */
 const maxFileMiB = 4
 
 /** Reads a UTF-8 or UTF-16 text file. Throws `UsageError` or `Failure`. */

@@ -66,7 +66,7 @@ export class Translator {
     )
   }
 
-  /** `before`: the preceding argument, which may name this one. */
+  /** Translates an argument. `before`: the preceding argument, which may name this one. */
   translateArgument(id: string, before: string, given: string, folder: string): string {
     const [, name = '', sign = '', value = ''] = namedArgument.exec(given) ?? []
     if (looksSecret(name, value)) return `${name}${sign}${this.translate(id, name, value, folder)}`
