@@ -286,7 +286,7 @@ export class CommandRunner {
     const { value } = redact(args, defaultGuard)
     const shown = isObject(value) ? value : {}
     const values = Object.entries(isObject(args) ? args : {}).filter(
-      // Masked or truncated values cannot be compared with those of later calls.
+      // Leaves out masked and truncated values, which cannot be compared with values of later calls.
       (entry): entry is [string, string | number | boolean] =>
         ['string', 'number', 'boolean'].includes(typeof entry[1]) && shown[entry[0]] === entry[1],
     )
@@ -330,7 +330,7 @@ export class CommandRunner {
     if (runs.length === 0) return view.notify('no agent thinks at present')
     const verb = isShown ? 'show' : 'hide'
     const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
-    // Without a prompt to choose with, the name is required.
+    // If the user cannot be asked to choose, takes the latest run of the named agent.
     const isNamed = view.lines === undefined && owner !== undefined
     const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
     const run = at === undefined ? undefined : runs[at]
@@ -349,7 +349,7 @@ export class CommandRunner {
     await this.#context.space.chat(quoteThought(thought, text.trim()), about)
   }
 
-  /** Contributes a thought to a run, in reply to its latest one. */
+  /** Contributes a thought to a run, in reply to the run's latest thought. */
   async #reply(argument: string): Promise<void> {
     const { space, view, interrupting } = this.#context
     const [, owner, text = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(argument) ?? []
@@ -372,7 +372,7 @@ export class CommandRunner {
     const agent = named?.replace(/^@/, '') ?? (await findLatestAnswerer(this.#http))
     if (agent === undefined) throw new UsageError('unnamed_agent', { option: '/compact @agent' })
     this.#known([agent])
-    // The request and its result are shown in the conversation.
+    // The conversation shows the request and its result anyway, so only a failure is reported here.
     space.requestCompact(agent, { timeoutMs: compactMs }).catch((error: unknown) => {
       if (space.ended === undefined) view.notify(`✗ ${formatError(error)}`)
     })
@@ -391,7 +391,8 @@ export class CommandRunner {
   }
 
   /**
-   * Grants the capability that a refused call lacked: of the refusal with this seq, or of another participant's last refusal.
+   * Grants the capability that a refused call lacked: the call refused with this seq, or the last one for which this
+   * participant may grant it.
    */
   async #allow(number: string | undefined): Promise<void> {
     const { space, view } = this.#context

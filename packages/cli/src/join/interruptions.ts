@@ -67,7 +67,7 @@ export class RunInterrupter {
 
   async stop({ context, owner }: Interruptible): Promise<string> {
     this.#stopped.set(context, true)
-    // No reason needed: the envelope's sender is enough.
+    // The envelope contains no reason, because its sender shows who stopped the run.
     await this.#space.send({ kind: Kind.reasoningCancel, context, payload: {} })
     return `✓ ${owner} is asked to stop`
   }

@@ -88,7 +88,7 @@ export async function join(flags: JoinFlags): Promise<void> {
   )
   if (!flags.json) announcePending(pending, view, head, () => pending.read(http)).catch(complain)
   const lines = view.lines ?? createInterface({ input: process.stdin })
-  /** The last line with an unknown name: it is sent if entered again. */
+  /** The last line with an unknown name. If the user enters the same line again, it is sent. */
   let doubted: string | undefined
   let lastCommand = Promise.resolve()
   try {
@@ -200,7 +200,7 @@ function addressed(
   return mention === undefined ? {} : { mention: [...mention] }
 }
 
-/** Agents answer what is asked while they are here. */
+/** Warns if addressees are away, because agents answer only what is asked while they are present. */
 function warnOfAbsence(
   space: SpaceClient,
   view: View,

@@ -134,7 +134,7 @@ function blockLine({ turn_number, tool_decisions }: TurnReasoning, agent: string
 const isAnswer = ({ kind, context, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.chat && context === undefined && correlationId !== undefined
 
-/** Replaces `not_found` with an empty list: the gateway lacks it, or this participant may not read it. */
+/** Replaces `not_found` by an empty list: the gateway has no such data, or this participant may not read it. */
 async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   try {
     return await asked

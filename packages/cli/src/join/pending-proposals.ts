@@ -32,7 +32,7 @@ import { getResultText } from '../lib/result-text.js'
 /** Maximum characters of a proposal's reason. */
 const maxReasonChars = 2000
 
-/** The exact texts of proposals that this connection has received. */
+/** The connection's own id, and the proposals that it has received, with their exact texts. */
 type KnownSpace = Pick<SpaceClient, 'id' | 'proposals'>
 
 /** The lines that show a proposed call; `isWhole`: none are omitted or masked. */
@@ -48,7 +48,7 @@ export class PendingProposals {
   readonly #requests = new Map<string, AnyEnvelope>()
   /** Time at which each proposal was shown in full, in ms: only such proposals can be approved. */
   readonly #shown = new Map<string, number>()
-  /** The proposal that `y` and `n` decide, and since when. */
+  /** The proposal that `y` and `n` decide, and since when, in ms. */
   #offered: { readonly id: string; readonly since: number } | undefined
   #endedAt = 0
   /** Envelopes received before the log was read. */
@@ -63,7 +63,7 @@ export class PendingProposals {
     return new SpaceView({ participants: new Participants(), proposals })
   }
 
-  /** Reads earlier proposals from the log. Envelopes that arrive in the meantime are applied once. */
+  /** Reads earlier proposals from the log. Envelopes that arrive while it is read are applied afterwards. */
   async read(http: HttpClient): Promise<void> {
     try {
       for await (const envelope of http.readLog({ kind: proposalKinds })) this.#apply(envelope)
@@ -92,8 +92,8 @@ export class PendingProposals {
   }
 
   /**
-   * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: from when on `y` and `n` mean
-   * it; `undefined` if it was not shown in full.
+   * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: time from which on `y` and `n`
+   * mean it; `undefined` if it was not shown in full.
    */
   offer(
     now = Date.now(),
@@ -266,7 +266,7 @@ function maskedLines({ payload }: AnyEnvelope, call: ProposedCall): ExactLines {
   return cardLines({ payload: masked } as unknown as AnyEnvelope, { ...call, params: masked.params })
 }
 
-/** Context, number of uses and expiry, without the default ones. */
+/** Formats context, number of uses and expiry; omits those that have the default value. */
 function formatTerms({ context, usesLeft = 1, expiresAt }: ProposedCall): string[] {
   const terms = [
     ...(context === undefined ? [] : [`in ${spellOut(context)}`]),

@@ -84,13 +84,13 @@ type Sections = typeof slashCommands
 export type CommandName = { [Name in keyof Sections]: keyof Sections[Name] }[keyof Sections]
 export const commandNames = Object.values(slashCommands).flatMap(Object.keys) as readonly CommandName[]
 
-/** A parsed line. */
+/** A line that the user has typed, parsed. */
 export type Typed =
   /** `mention`: addressees of a message that everyone can read; `to`: the only readers. */
   | { readonly say: string; readonly mention?: readonly string[]; readonly to?: readonly string[] }
   | { readonly command: CommandName; readonly argument: string }
   | { readonly unknown: string }
-  /** The addressee is unknown. */
+  /** A message whose addressee is unknown. */
   | { readonly stranger: string; readonly isPrivate: boolean }
 
 /**

@@ -134,7 +134,7 @@ export class AgentLines implements LineRenderer {
     const { from, kind, context, seq } = envelope
     const said = this.#conversation.lines(shortened(envelope))
     const lines = this.#options.mayAllow?.(envelope) ? said.map((line) => `${line} · /allow ${seq}`) : said
-    // Envelopes that the gateway describes, in a sentence of its own.
+    // Envelopes other than chats, reasoning and calls are shown as a sentence, as are runs that the gateway ends.
     if (!spoken.has(namespaceOf(kind)) || getStopWords(envelope) !== undefined) {
       return lines.flatMap((line) => wrapLine(line, this.#options.columns(), 2))
     }

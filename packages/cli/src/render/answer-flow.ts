@@ -10,8 +10,8 @@ interface Flow {
   /** The answer's text as received. */
   readonly shown: string
   /**
-   * The answer's text as last rendered, to render the rest consistently: long lines are broken, and a long text is reduced to
-   * its end.
+   * The text whose rows are in the scrollback, as it was rendered: with breaks in long lines, and only its end if it is long.
+   * The rest is rendered after it, so that both have the same style.
    */
   readonly head: string
 }
@@ -24,7 +24,7 @@ const maxFlows = 100
 const maxHeadChars = 1500
 /** Maximum characters rendered of the part that is not in the scrollback. */
 const maxTailChars = 2000
-/** Rows from which on an unfinished line is broken, and rows of it that stay outside the scrollback then. */
+/** Rows from which on an unfinished line is broken; rows of a broken line that stay outside the scrollback. */
 const [maxOpenRows, openRows] = [4, 2]
 
 /**
@@ -51,7 +51,7 @@ export class AnswerFlow {
     this.#current = key
     const text = answer.text.trimStart()
     const before = this.#flows.get(key) ?? nothing
-    // The answer started over, and may still become the same text.
+    // The answer started over: waits, because it may still become the same text.
     if (before.shown.startsWith(text)) return []
     const isRejected = !text.startsWith(before.shown)
     const from = isRejected ? nothing : before

@@ -71,7 +71,7 @@ export class Conversation implements LineRenderer {
   }
 }
 
-/** Thoughts are Markdown unless their format says otherwise; messages only if it says so. */
+/** Thoughts are Markdown unless their format says otherwise; messages only if their format says so. */
 function isMarkdown({ payload }: AnyEnvelope, tone: Tone): boolean {
   const { format } = payload as { readonly format?: unknown }
   if (tone === 'message') return format === 'markdown'
@@ -158,7 +158,7 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
 /** Maximum characters of the addressees' names. */
 const maxNamesChars = 60
 
-/** Omits fields of a message that are already shown otherwise: that the sender had no answer. */
+/** Omits the field that says that the sender had no answer, because this is shown separately. */
 export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
   const { noAnswer: _, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }

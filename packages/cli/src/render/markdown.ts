@@ -36,7 +36,7 @@ export const colourMarkdown: MarkdownStyle = {
   },
 }
 
-/** Longer texts, and deeper elements, are shown as written. */
+/** Maximum characters of a text, and maximum depth of elements; beyond them, Markdown is shown as written. */
 const [maxChars, maxDepth] = [20_000, 8]
 
 /** Maximum columns to which a table cell is padded. */
@@ -84,7 +84,7 @@ function block(token: MarkedToken, style: MarkdownStyle, depth: number): string[
   }
 }
 
-/** Longer lines of code are not highlighted. */
+/** Maximum characters of a line of code that is highlighted. */
 const maxCodeLineChars = 1000
 
 function formatCode({ text, lang = '' }: Tokens.Code, style: MarkdownStyle): string[] {

@@ -26,7 +26,6 @@ import { formatBytes } from '../lib/output.js'
 type Request = EnvelopeOf<typeof Kind.mcpRequest>
 type Response = EnvelopeOf<typeof Kind.mcpResponse>
 
-/** Maximum characters of arguments, of a reason and of an error. */
 const [maxArgumentChars, maxReasonChars, maxErrorChars] = [60, 100, 120]
 
 /** A call as shown to users: `read_text_file report.txt — what fails decides`. */
@@ -65,7 +64,7 @@ function describeCall(request: Request): ShownCall {
   }
 }
 
-/** For an elicitation only its message: the form is shown to its addressee. */
+/** The parameters to show: for an elicitation only its message, because the form is shown to its addressee. */
 function getShown(payload: Request['payload']): unknown {
   const { params } = payload
   return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })

@@ -25,15 +25,15 @@ export type RecordedItem =
 /** Range and gaps of an undamaged recording. */
 export interface RecordingExtent {
   readonly ok: true
-  /** First and last seq; 0 if the recording is empty. */
+  /** The first seq; `head`: the last seq. Both are 0 if the recording is empty. */
   readonly first: number
   readonly head: number
-  /** Number of envelopes that the exporter was not allowed to read, and of erased ones. */
+  /** Number of envelopes that the exporter was not allowed to read, or that were erased; `erased`: number of the latter. */
   readonly withheld: number
   readonly erased?: number
-  /** Only for plain envelopes: the first missing seq. */
+  /** The first missing seq; only for plain envelopes. */
   readonly gap?: number
-  /** Only for exports: plain envelopes cannot prove that they are complete. */
+  /** The verified epoch and hash; only for exports, since plain envelopes cannot prove that they are complete. */
   readonly proof?: { readonly epoch: string; readonly hash: string }
 }
 

@@ -28,7 +28,7 @@ import {
 } from './recording.js'
 
 export interface ReplayFlags extends ConnectionFlags {
-  /** A number, or `max`. */
+  /** Speed factor, or `max` to play without pauses. */
   readonly speed?: string
   readonly from?: number
   readonly to?: number
@@ -132,7 +132,6 @@ function parseSpeed(text: string): number {
 
 interface ReplayScreen {
   show(envelope: AnyEnvelope): void
-  /** Prints a notice. */
   notify(line: string): void
   close(): void
 }
@@ -192,7 +191,7 @@ function createLiveScreen(): ReplayScreen {
 
 /** Maximum pause between two envelopes. */
 const maxPauseMs = 2000
-/** Shorter delays are caught up; after a longer one, playback continues at normal speed. */
+/** Milliseconds of delay that playback catches up with; after a longer delay, it continues at normal speed. */
 const slackMs = 250
 
 interface Playing {
@@ -200,7 +199,6 @@ interface Playing {
   /** Speed factor; `Infinity` plays without pauses. */
   readonly speed: number
   show(envelope: AnyEnvelope): void
-  /** Prints a notice. */
   notify(line: string): void
 }
 

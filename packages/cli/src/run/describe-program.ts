@@ -38,7 +38,7 @@ export function logProgramEvent(
 /** Maximum characters of a reason, which may be the program's own output. */
 const maxReasonChars = 500
 
-/** Omits the reason if the same error repeats; states only how often it occurred. */
+/** Describes how a program ended. If it failed to start with the same error as before, states only how often it did. */
 function describeEnding(
   label: string,
   { ending, failures }: Extract<ProgramEvent, { type: 'ended' }>,

@@ -12,7 +12,7 @@ import {
 /** A running process, or a connected tool server. */
 export interface Running {
   readonly ended: Promise<ProgramEnd>
-  /** `graceMs`: time to exit before it is killed. */
+  /** `graceMs`: milliseconds for the program to exit before it is killed. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export type ProgramEvent =
   | {
       readonly type: 'ended'
       readonly ending: ProgramEnd
-      /** Only if the program failed. */
+      /** Absent if the program has not failed. */
       readonly failures?: FailureCount
       readonly next: Next
     }
@@ -48,10 +48,10 @@ type ProgramState = ProgramInfo['state']
 
 export interface ProgramStatus {
   readonly state: ProgramState
-  /** Start of this state, and time of the next try, in ms since the epoch. */
+  /** Start of this state, in ms since the epoch; `nextTryAt`: time of the next try. */
   readonly since: number
   readonly nextTryAt?: number
-  /** Number of failures in the last ten minutes, and reason of the last one. */
+  /** Number of failures in the last ten minutes; `lastError`: reason of the last failure. */
   readonly count: number
   readonly lastError?: string
 }
@@ -262,7 +262,10 @@ class KeptProgram {
     })
   }
 
-  /** `details`: only for a program that has ended; otherwise count and last error stay. */
+  /**
+   * Changes the state, and reports the event. `details`: only for a program that has ended; otherwise count and last error
+   * stay.
+   */
   #change(event: ProgramEvent, state: ProgramState, details?: Partial<ProgramStatus>): void {
     const { count, lastError } = this.status
     const kept = { count, ...omitUndefined({ lastError }) }

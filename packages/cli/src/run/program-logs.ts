@@ -5,7 +5,7 @@ import type { OperatorLog, OutputLine } from '../lib/logger.js'
 export interface LogLine {
   /** Sequence number across all programs, from 1. */
   readonly seq: number
-  /** RFC 3339. */
+  /** Time of the line, RFC 3339. */
   readonly time: string
   readonly space?: string
   readonly participant: string
@@ -14,11 +14,11 @@ export interface LogLine {
 }
 
 interface LogQuery {
-  /** Default: all programs. */
+  /** Selects lines; default: the lines of all programs. */
   readonly isMeant?: (line: LogLine) => boolean
-  /** Only lines with a higher seq. */
+  /** Selects lines with a higher seq. */
   readonly after?: number
-  /** Only this many of the last lines; default: all. */
+  /** Selects this many of the last lines; default: all. */
   readonly tail?: number
 }
 
@@ -41,7 +41,7 @@ export class ProgramLogs {
     this.#now = now
   }
 
-  /** Returns a logger that also records here. */
+  /** Wraps a logger, so that its lines are also recorded for `meup logs`. */
   tee(log: OperatorLog): OperatorLog {
     return {
       ...log,

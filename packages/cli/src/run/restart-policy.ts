@@ -29,7 +29,7 @@ export const [maxFailures, failureWindowMs] = [10, 600_000]
 export interface FailureCount {
   /** Number of failures, including the last one. */
   readonly count: number
-  /** Milliseconds since the first one. */
+  /** Milliseconds since the first of these failures. */
   readonly sinceMs: number
   /** Whether the previous failure had the same reason. */
   readonly isSame: boolean

@@ -177,7 +177,7 @@ function readManifest(file: string): Version {
     const { type = '' } = JSON.parse(text) as { readonly type?: unknown }
     return { ...version, digest: `type ${String(type)}` }
   } catch {
-    return version // Probably half-written.
+    return version // The file is probably half-written.
   }
 }
 

@@ -42,7 +42,7 @@ export interface RunningGateway {
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
   /** Notifies the gateway that the program with this session has ended. */
   endProgram(space: string, participant: string, session: string): void
-  /** Whether another program has joined as this participant since. */
+  /** Returns `true` if another program has joined as this participant since the program with this session. */
   isReplaced(space: string, participant: string, session: string): boolean
   /** Adds the path of the control socket to the gateway file. */
   announceControl(path: string): void

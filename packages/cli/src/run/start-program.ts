@@ -160,7 +160,7 @@ const commonJs = [
   /Top-level await is currently not supported with the "cjs" output format/,
   /ERR_REQUIRE_(?:ESM|ASYNC_MODULE)/,
 ]
-/** Longer lines of output are split. */
+/** Limit of a line of output; longer lines are split. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
 /** Maximum wait for the rest of the output after a program has exited. */
 const lastWordsMs = 500

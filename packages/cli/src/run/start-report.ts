@@ -21,10 +21,10 @@ export class StartReport {
   readonly #labels: readonly string[]
   /** Programs of the first start that have neither joined nor failed, and are not late. */
   readonly #pending: Set<string>
-  /** Programs that have not started yet, and those that failed to. */
+  /** Programs that have not started yet; `#failed`: programs that failed to start. */
   readonly #starting: Set<string>
   readonly #failed = new Set<string>()
-  /** Unreported programs: joined ones with the time that each took, and late ones. */
+  /** Unreported programs that have joined, with the time that each took; `#late`: unreported programs that are late. */
   #joined = new Map<string, number>()
   #late: string[] = []
   readonly #waiting: RequiredPrograms

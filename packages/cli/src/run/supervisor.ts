@@ -56,7 +56,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions
   /** Runners by label. */
   readonly #runners = new Map<string, Runner>()
-  /** Resolves when a stopped program has ended; by label. */
+  /** Promises, by label, that resolve when a stopped program has ended. */
   readonly #left = new Map<string, Promise<void>>()
 
   constructor(options: SupervisorOptions) {
@@ -73,7 +73,7 @@ export class Supervisor {
     }
   }
 
-  /** Starts programs that are not running; each waits until its predecessor has ended. */
+  /** Starts programs that are not running; each waits until a stopped program with the same label has ended. */
   start(wanted: readonly ProgramAssignment[]): void {
     for (const assignment of wanted) {
       const { label } = assignment

@@ -37,7 +37,7 @@ export interface Work {
 interface Thinking {
   readonly agent: string
   readonly runs: number
-  /** Start of the oldest one, in ms since the epoch. */
+  /** Start of the agent's oldest open run, in ms since the epoch. */
   readonly since: number
 }
 

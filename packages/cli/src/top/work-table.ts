@@ -15,7 +15,7 @@ interface Column {
 
 const stateColumns = 24
 
-/** In display order; a narrow screen keeps those listed first in `essential`. */
+/** Columns in display order; a narrow screen keeps the columns that come first in `essential`. */
 const columns = [
   { title: 'WHO', width: 12, text: ({ id }) => onOneLine(id) },
   {

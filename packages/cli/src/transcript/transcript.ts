@@ -145,7 +145,7 @@ const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => 
 function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
   const { turn, context } = metadataOf(entry)
   if (typeof turn !== 'string') return [entry]
-  // A question that was answered again after a restart has several contexts.
+  // Compares the context too: a question that was answered again after a restart has several contexts.
   return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
 }
 

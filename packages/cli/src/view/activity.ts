@@ -28,11 +28,11 @@ type McpRequest = EnvelopeOf<typeof Kind.mcpRequest>
 /** An agent with open runs. */
 export interface Thinker {
   readonly agent: string
-  /** Start of its oldest open run, in ms, by the clock of this machine. */
+  /** Start of the agent's oldest open run, in ms, by the clock of this machine. */
   readonly since: number
   /** Number of open runs. */
   readonly runs: number
-  /** Number of messages to it that it has not begun to answer. */
+  /** Number of messages to the agent that it has not begun to answer. */
   readonly waiting: number
   /** Text of the latest thought; `''` if there is none yet. */
   readonly last: string

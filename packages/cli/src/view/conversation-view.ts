@@ -132,7 +132,7 @@ class ConversationView implements View {
     if (rest !== undefined) this.#flowOn()
   }
 
-  /** Prints the finished lines of an unfinished answer. Not if lines show a time or seq. */
+  /** Prints the finished lines of an unfinished answer, unless lines show a time or seq, which such an answer lacks. */
   #flowOn(): void {
     if (!(this.#lines instanceof AgentLines)) return
     const rows = this.#flow.flow(this.#activity.answers(), this.#surface.columns)
@@ -307,7 +307,7 @@ class ConversationView implements View {
     return kinds === undefined && reasoning !== 'none'
   }
 
-  /** `since`: thoughts after this seq can be read again. */
+  /** Creates the switch for thoughts. `since`: hidden thoughts after this seq can be read from the log again. */
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,

@@ -109,7 +109,6 @@ const rule = (heading: string, columns: number): string => {
   return `${title}${'─'.repeat(Math.max(columns - measureWidth(title), 0))}`
 }
 
-/** Maximum rows of the input. */
 const maxInputRows = 6
 
 /** Renders the input rows around the cursor; each is truncated to its visible part. */

@@ -68,7 +68,7 @@ function readLines(file: string): string[] {
   return kept
 }
 
-/** Ignores an incomplete line. */
+/** Parses a stored line; ignores an incomplete one. */
 function parseLine(text: string): string[] {
   try {
     const value: unknown = JSON.parse(text)

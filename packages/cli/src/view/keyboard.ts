@@ -65,8 +65,8 @@ export class Keyboard {
     const press = (text: string | undefined, key: Key): void => this.#press(text, key)
     const look = (chunk: Buffer): void => this.#onData(chunk)
     const end = (): void => this.lines.close()
-    // Only sets the timeout of Esc. With `this.lines` here, keys that arrive together would be appended at the end of the line,
-    // regardless of the cursor.
+    // This interface only sets the timeout of Esc. With `this.lines` in its place, keys that arrive together would be appended
+    // at the end of the line, regardless of the cursor.
     const timing = createInterface({ input: new PassThrough(), escapeCodeTimeout: escapeMs })
     input.on('data', look) // Registered first, to see data before its keys are parsed.
     emitKeypressEvents(input, timing)
@@ -112,7 +112,7 @@ export class Keyboard {
     this.#keys.set(key, pressed)
   }
 
-  /** Redirects all keys except Ctrl+C to `keyCapture`; without one, ends that. */
+  /** Redirects all keys except Ctrl+C to `keyCapture`; without `keyCapture`, ends the redirection. */
   capture(keyCapture?: (key: string) => void): void {
     this.#captor = keyCapture
   }

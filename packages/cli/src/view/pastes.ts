@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 export const lineEnd = '\uFDD0'
 const controls = /[^\P{Cc}\t]/gu
 
-/** Longer pastes are shown as a placeholder. */
+/** Maximum lines and characters of a paste that is shown in full; longer pastes are shown as a placeholder. */
 const [maxLines, maxChars] = [8, 1500]
 /** Maximum number of kept pastes; placeholders of older ones are sent as they are. */
 const maxKept = 100

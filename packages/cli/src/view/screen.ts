@@ -45,7 +45,7 @@ export class Screen {
   }
 
   /**
-   * Prints missing thoughts: those received while hidden, and those in `logged`. `isWhole`: `logged` has all thoughts since.
+   * Prints missing thoughts: those received while hidden, and those in `logged`. `isWhole`: `logged` has all that were missed.
    */
   catchUp(logged: readonly AnyEnvelope[], isWhole: boolean): void {
     const since = this.#since

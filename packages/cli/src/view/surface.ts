@@ -18,8 +18,8 @@ export interface Surface {
   /** Asks the user to choose; resolves to the index, or `undefined` if none is chosen or there is no terminal. */
   choose(question: string, choices: readonly string[]): Promise<number | undefined>
   /**
-   * Asks the user for a line; `undefined` on Esc or without a terminal. A signal withdraws the question when aborted; give one
-   * if the question is not the user's doing: a line begun before, or a command, then leaves the question open.
+   * Asks the user for a line; `undefined` on Esc or without a terminal. An aborted `signal` withdraws the question. Pass one if
+   * the user did not cause the question: then a command, or a line begun before the question, does not cancel it.
    */
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined>
   /**
@@ -70,7 +70,7 @@ interface LiveOptions {
   /** Whether there is an input line. */
   readonly echoes: boolean
   readonly completer: Completer | undefined
-  /** Key bindings; one returns `false` if there was nothing to do. */
+  /** Key bindings. A binding returns `false` if there was nothing to do. */
   readonly keys: Readonly<Record<string, () => unknown>>
   readonly history?: InputHistory | undefined
 }
@@ -78,7 +78,7 @@ interface LiveOptions {
 interface Asked {
   readonly question: string
   answer(line: string | undefined): void
-  /** Time of the question, in ms, if it was not the user's doing. */
+  /** Time of the question, in ms, if the user did not cause it. */
   readonly since?: number
 }
 
@@ -86,7 +86,7 @@ interface Asked {
 const isOlder = ({ since }: Asked, typedSince: number | undefined): boolean =>
   since !== undefined && typedSince !== undefined && typedSince < since
 
-/** Time for a second Ctrl+C, which leaves. */
+/** Milliseconds within which a second Ctrl+C leaves. */
 const leaveMs = 2000
 /** Redraw interval of the elapsed times in the footer. */
 const tickMs = 1000
@@ -173,7 +173,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
 
   /**
    * Ctrl+C cancels the first of these: a search, a choice, the input line, a question, the runs that answer the user. If there
-   * is none, a second one leaves.
+   * is nothing to cancel, a second Ctrl+C leaves.
    */
   function interrupt(): void {
     const now = Date.now()

@@ -5,7 +5,7 @@ import { measureWidth } from '../render/width.js'
 export interface Footer {
   /** Lines that each fit on one row. */
   readonly lines: readonly string[]
-  /** Column of the cursor, and number of lines below it. */
+  /** Column of the cursor; `below`: number of lines below it. */
   readonly cursor: number
   readonly below: number
 }

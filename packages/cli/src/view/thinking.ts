@@ -18,7 +18,7 @@ export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions
   #isAsking = false
-  /** State after the last successful request. */
+  /** Set if the last successful request asked the gateway to stop sending thoughts. */
   #isCut = false
 
   constructor(options: ThoughtVisibilityOptions) {

@@ -57,7 +57,7 @@ export interface ViewOptions {
   readonly audience?: readonly string[]
   /** One-line summary of open proposals. */
   readonly pending?: () => string | undefined
-  /** Further key bindings; one returns `false` if there was nothing to do. */
+  /** Further key bindings. A binding returns `false` if there was nothing to do. */
   readonly keys?: Readonly<Record<string, () => unknown>>
   /** The initial filter. */
   readonly filter?: ViewFilter
@@ -75,7 +75,7 @@ export interface FilterFlags {
  * answers.
  */
 interface Filter extends ViewFilter {
-  /** An equivalent query for the log. */
+  /** A query that selects the same envelopes from the log. */
   readonly query: LogQuery
 }
 
