@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 import { PendingProposals } from '../src/join/pending-proposals.js'
 
 testFoldFixtures('the terminal', {
-  // The terminal reads proposals from the log, not from the welcome.
+  // Skips fixtures with a welcome: the terminal reads proposals from the log instead.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
   // The terminal only lists proposals that this participant may still decide.

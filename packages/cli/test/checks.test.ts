@@ -188,7 +188,7 @@ describe('log', () => {
     const path = join(folder, '.meup/space.db')
     await (await sqliteStore({ path })).close()
     const bytes = readFileSync(path)
-    bytes.writeUInt32BE(99, 60) // user_version
+    bytes.writeUInt32BE(99, 60) // Sets user_version.
     writeFileSync(path, bytes)
     expect(logCheck(configIn(folder, text).config, undefined).check).toMatchObject({
       ...wrong,

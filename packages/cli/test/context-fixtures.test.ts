@@ -12,7 +12,7 @@ testFoldFixtures('the terminal', {
     const known = activity.contexts
       .all()
       .filter(({ state }) => state !== 'free')
-      // An open context is only visible by its owner's activity.
+      // An open context must show in its owner's activity; otherwise it is left out, and the comparison fails.
       .filter(({ state, owner }) => state !== 'open' || thinkers.has(owner ?? ''))
     return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
   },

@@ -29,7 +29,7 @@ const scripts = JSON.parse(readText('package.json')).scripts as Record<string, s
 describe('the Dockerfile', () => {
   test('builds in one stage and runs in another, which has no compiler', () => {
     expect(stages).toHaveLength(3)
-    // Same Debian release: native modules compiled in one image are loaded in the other.
+    // Both images need the same Debian release: native modules compiled in one are loaded in the other.
     expect(images).toEqual(['ARG BUILD_IMAGE=node:22-bookworm', 'ARG IMAGE=node:22-bookworm-slim'])
     expect([build[0], image[0]]).toEqual([
       `FROM ${placeholder('BUILD_IMAGE')} AS build`,

@@ -79,7 +79,7 @@ test('what looks like a secret stays out of space.yaml: the environment has it',
     remote: { headers: { Authorization: 'Bearer hush-4' } },
     plain: { args: ['AKIAIOSFODNN7EXAMPLE'] },
   })
-  // Without the environment variable, loading fails with its name.
+  // If the environment variable is not set, loading fails with an error that names it.
   expect(() => configIn('/srv', yaml)).toThrow(/GITLAB_GITHUB_TOKEN is not set/)
 })
 

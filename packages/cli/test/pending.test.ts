@@ -62,7 +62,7 @@ test('y and n are for the one that waits longest, once all of it was shown, to w
   expect(pending.offer()).toMatchObject({ proposal: { id: 'e1' }, since: undefined })
   expect(pending.summary()).toMatch(/^⚠ 2 pending · ben: files\/refund .*Ctrl\+P shows it$/)
   pending.card('e1', 5)
-  expect(pending.offer()?.since).toBeGreaterThan(5) // Offered after it was shown.
+  expect(pending.offer()?.since).toBeGreaterThan(5) // The time of the offer, which is later than the card.
   expect(pending.summary()).toMatch(/^⚠ 2 pending · y\/n · ben: files\/refund/)
   for (const args of [
     { path: 'a', content: `${'x'.repeat(9000)}EVIL` },

@@ -23,7 +23,7 @@ describe('an export', () => {
         row: { seq: at + 1, salt, body },
       })),
     )
-    // Fields are in the same order as in the gateway's output.
+    // Compares JSON texts, because fields must be in the order of the gateway's output.
     expect(items.map((item) => 'envelope' in item && `${JSON.stringify(item.envelope)}\n`).join('')).toBe(
       plain(three),
     )

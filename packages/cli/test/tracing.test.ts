@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { receiveTraces } from '../../../test/support/otlp.js'
 import { traceSpaces } from '../src/run/tracing.js'
 
-/** Generous, for a busy machine. */
+/** A generous timeout, because the machine may be busy. */
 const within = { timeout: 15_000 }
 
 const silent: Logger = { info: () => {}, warn: () => {}, error: () => {} }
