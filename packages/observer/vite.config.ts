@@ -10,7 +10,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // The initial code is one file, since several files compress worse.
     rolldownOptions: {
-      // The `diff` package creates unused instances when it is loaded.
+      // Loading the `diff` package creates instances: marked as free of side effects, the unused ones are left out.
       treeshake: { moduleSideEffects: [{ test: /\/diff\/libesm\//, sideEffects: false }] },
       output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
     },

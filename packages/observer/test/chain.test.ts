@@ -9,7 +9,7 @@ const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(B
 interface Entry {
   readonly salt: Buffer
   body: string
-  /** The stored hash. */
+  /** The hash at this entry, as the gateway has stored it. */
   hash: Buffer
   readonly isWithheld: boolean
 }
@@ -72,7 +72,7 @@ class Gateway {
     ]
   }
 
-  /** `change`: replaces the lines of the export on their way to the page. */
+  /** Creates a check of this log. `change`: replaces the lines of the export on their way to the page. */
   check(change = (lines: string[], _after: number): string[] => lines): ChainCheck {
     const open = async function* (this: Gateway, after: number): AsyncGenerator<Uint8Array, void> {
       yield Buffer.from(change(this.lines(after), after).join(''))

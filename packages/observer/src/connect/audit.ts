@@ -35,12 +35,12 @@ export class Audit {
   #head = 0
   /** Imported with the first check, so that the page starts without this code. */
   #chain: ChainCheck | undefined
-  /** Time at which the last check ended. */
+  /** Time at which the last check ended, in ms since the epoch. */
   #last = 0
   /** Seq of the last envelope at the last poll. */
   #polledSeq = 0
   #stopped = new AbortController()
-  /** Start of the current slice of work. */
+  /** Start of the current slice of work, by `performance.now()`. */
   #began = 0
 
   constructor(http: HttpClient, log: () => Log, onChange: () => void) {

@@ -179,7 +179,7 @@ export class PageSession implements SessionHandle {
     return this.subscription.wanted.detail
   }
 
-  /** Sets how much reasoning of others is received; fetches what was missed if it is more than before. */
+  /** Sets how much reasoning of others is received; if that is more than before, fetches the envelopes that were left out. */
   setDetail(detail: Detail): Promise<void> {
     return this.subscription.change({ ...this.subscription.wanted, detail })
   }

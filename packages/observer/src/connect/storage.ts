@@ -106,7 +106,7 @@ export function saveChoices(space: string, choices: Choices): void {
 /** The last envelope that a reader has read. */
 export interface ReadMark {
   readonly seq: number
-  /** Time of that envelope, RFC 3339. */
+  /** Time of the last read envelope, RFC 3339. */
   readonly ts: string
 }
 

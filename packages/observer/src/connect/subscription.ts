@@ -10,9 +10,9 @@ export class Subscription {
   /** Resolves when the latest change is applied: changes are sequential. */
   #changed: Promise<void> = Promise.resolve()
   readonly #session: SessionHandle
-  /** Envelopes up to this seq are complete; later ones may be filtered out. */
+  /** No envelopes up to this seq were filtered out; later ones may have been. */
   #wholeUntil = 0
-  /** The gateway's counts: when filtering began, and totals of earlier connections. */
+  /** The gateway's counts when filtering began; `#carried`: totals of earlier connections; `#counted`: its latest counts. */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }

@@ -1,7 +1,6 @@
 import { Past, type SpaceModel } from '../model/index.js'
 import { hiddenPageMs, requestFrame } from './frames.js'
 
-/** Playback speeds. */
 export const speeds = [1, 4, 16, 64] as const
 /** Milliseconds of work per frame: during playback, and while the reader waits for a moment. */
 const frameBudgetMs = { playing: 12, seeking: 24 }

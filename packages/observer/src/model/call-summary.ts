@@ -11,7 +11,7 @@ export interface CallSummary {
   readonly verb: string | undefined
   /** The file, command or query; `''` if unknown. */
   readonly object: string
-  /** Numbers of added and removed lines, if known. */
+  /** Number of added lines; `removed`: number of removed lines. Both are absent if unknown. */
   readonly added?: number
   readonly removed?: number
 }

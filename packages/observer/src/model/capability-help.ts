@@ -16,7 +16,7 @@ export { explainCapability }
  * The capability that allowed a request, such as `by ana's grant until 2 Jan 2026, 18:00`; `undefined` if it is not in the log.
  */
 export function explainRight(request: Envelope, rights: RightSources): string | undefined {
-  // Truncated arguments might match other capabilities than the complete ones.
+  // Ignores configurations if the arguments are truncated: they might match other capabilities than complete arguments.
   const isWhole = getFullSize(request) === undefined
   const sources = {
     find: (id: string) => rights.find(id),

@@ -2,7 +2,7 @@ import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
 import { hasAsides, readSettings, type Settings } from './arguments.js'
 import { type Change, describeChange } from './change.js'
 
-/** Maximum characters of the JSON, and maximum lines of a change, that a card shows at first. */
+/** Maximum characters of the JSON that a card shows at first; `maxChangeLines`: maximum lines of a change. */
 const maxExactChars = 16_000
 const maxChangeLines = 200
 /** Maximum characters of a tool name for a card without the JSON. */
@@ -57,7 +57,7 @@ export interface CardContent extends ProposalSummary {
   readonly isCut: boolean
 }
 
-/** `showsAll`: the reader has asked for the complete request. */
+/** Describes how a card shows a request. `showsAll`: the reader has asked for the complete request. */
 export function describeCard(
   payload: Readonly<Record<string, unknown>>,
   call: ProposedCall,

@@ -52,7 +52,7 @@ export function readDiff(text: string): DiffLine[] {
 export interface Change {
   /** Example: `edit report.txt, 2 lines` */
   readonly sentence: string
-  /** Verb and file name: `edit`, `report.txt`. */
+  /** Verb, such as `edit`; `name`: the file's name, such as `report.txt`. */
   readonly verb: string
   readonly name: string
   readonly lines: readonly DiffLine[]

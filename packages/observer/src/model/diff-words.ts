@@ -7,7 +7,7 @@ export interface WordPiece {
   readonly isChanged: boolean
 }
 
-/** Longer lines, and changes of more lines, are not compared word by word. */
+/** Maximum characters of a line, and lines of a change, that are compared word by word. */
 const [maxLineChars, maxLines] = [400, 20]
 /** Minimum share of common text; below it, a line counts as replaced rather than changed. */
 const minCommon = 0.3

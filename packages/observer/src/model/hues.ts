@@ -4,7 +4,7 @@ import { hashToBucket } from './text.js'
 const count = 12
 const taken = new Map<string, number>()
 
-/** The hue of a participant, in degrees: stable while the page is open, and unique as long as there are enough. */
+/** The hue of a participant, in degrees: stable while the page is open, and unique as long as there are enough hues. */
 export function hueOf(id: string): number {
   const known = taken.get(id)
   if (known !== undefined) return (known * 360) / count

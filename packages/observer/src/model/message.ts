@@ -42,7 +42,6 @@ export function findCompletion(text: string, caret: number): Completion | undefi
   return name === undefined ? undefined : { sign: '@', start: caret - name.length - 1, query: name }
 }
 
-/** Maximum number of completions. */
 const maxCompletions = 6
 const roles = ['agent', 'person', 'tool'] as const
 

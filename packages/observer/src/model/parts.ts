@@ -112,7 +112,7 @@ function resourcePart(resource: Fields): Part {
   return valuePart(resource)
 }
 
-/** Longer texts are not parsed as JSON or as a diff. */
+/** Maximum characters of a text that is parsed as JSON or as a diff. */
 const maxReadChars = 200_000
 
 /** Recognizes a text as JSON, a table, a diff, or plain text. */

@@ -75,7 +75,7 @@ export class SpaceModel {
   /** Time of this state, in ms of gateway time; `undefined` in the present. */
   moment: number | undefined
 
-  /** `like`: shares its view settings. */
+  /** `like`: a model whose view settings are shared. */
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
@@ -301,7 +301,7 @@ export class SpaceModel {
     return this.#views.facts.participants.stateOf(id, this.gatewayTime(now))
   }
 
-  /** The same state combined with presence, as text. */
+  /** The state of a participant combined with its presence, as text. */
   describeState({ id, isPresent }: Pick<Person, 'id' | 'isPresent'>, now: number): StateText {
     const status = isPresent ? 'present' : 'away'
     return describeState({ id, status, ...this.stateOf(id, now) }, this.gatewayTime(now))

@@ -1,6 +1,6 @@
 import { type Match, onOneLine } from '@meup/folds'
 
-/** A longer text is split at the next paragraph; `maxPartChars`: otherwise at a line. */
+/** Characters from which on a text is split at the next paragraph; `maxPartChars`: at the next line. */
 export const partChars = 4000
 const maxPartChars = 12_000
 

@@ -24,7 +24,7 @@ export function LinkedMoment({ linked, isOpen }: LinkedMomentProps): VNode | nul
   const { session } = useSpace()
   const { time, present } = session
   useMoment(linked)
-  // Newly loaded history may change the past.
+  // Recomputes the shown moment, because newly loaded history may change the past.
   useEffect(() => time.refresh(), [time, present.log.envelopes])
   if (!isOpen && !time.isPast) return null
   return <TimeBar />

@@ -104,7 +104,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   const showRow = (id: string, how: Reveal, part = 0): boolean => {
     const envelope = session.model.log.get(id)
     const line = envelope === undefined ? id : session.model.getLineId(envelope)
-    if (line !== id) openInPlace(line) // A response is shown in the details of its call.
+    if (line !== id) openInPlace(line) // Opens the details of the call, which show a response.
     session.model.unfold(line)
     const key = shown.current?.reveal(envelope && part > 0 ? getPartKey(envelope, part) : line, how)
     const before = key === undefined && envelope && findBefore(shown.current?.list, envelope)
@@ -140,7 +140,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
         const envelope = session.model.log.get(id)
         if (envelope !== undefined) {
           const part = findPart(splitText(getText(envelope)), hit)
-          // A long thought is truncated until it is opened.
+          // Opens a long thought: until then it is truncated, and the part with the hit is hidden.
           if (part > 0) openInPlace(`text ${id}`)
           if (!showRow(id, 'shown', envelope.kind === Kind.chat ? part : 0)) setPanel({ at: 'envelope', id })
           else if (panel !== undefined) setPanel({ ...panel, isLow: true })
@@ -218,7 +218,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   }, [session])
 
   useEffect(() => {
-    // When the screen gets wider, the menu's content fits next to the view.
+    // Closes the menu when the screen crosses this width: on a wide screen, its content fits next to the view.
     const small = matchMedia('(max-width: 800px)')
     const turned = (): void => openMenu(false)
     small.addEventListener('change', turned)

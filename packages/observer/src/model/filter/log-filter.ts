@@ -19,7 +19,7 @@ const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 export class LogFilter {
   readonly viewFilter: TimelineFilter
   readonly #log: Log
-  /** Number of envelopes examined, and of those filtered out. */
+  /** Number of envelopes examined so far; `#dropped`: number of those that are filtered out. */
   #counted = 0
   #dropped = 0
 
@@ -93,11 +93,11 @@ export type Sort = (typeof sorts)[number]
 
 /** A filter on lines. Proposals that wait for a decision are shown regardless. */
 export interface ReaderFilter {
-  /** Only these participants; empty = everyone. */
+  /** Shows only lines of these participants; empty = everyone. */
   readonly from: readonly string[]
-  /** Only these categories; empty = all. */
+  /** Shows only these categories; empty = all. */
   readonly sorts: readonly Sort[]
-  /** Only this context and those nested in it. */
+  /** Shows only this context, and contexts nested in it. */
   readonly context: string | undefined
 }
 

@@ -11,7 +11,7 @@ import { getFullSize, truncateEnvelope } from './truncate.js'
 
 /** The range that a successful check has verified. */
 export interface CheckResult {
-  /** Seqs of the first and the last envelope. */
+  /** Seq of the first envelope; `head`: seq of the last one. */
   readonly first: number
   readonly head: number
   /** Number of readable envelopes; of the others only the hash is known. */
@@ -164,7 +164,6 @@ export class ChainCheck {
 const decodeHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
 
-/** Bytes per hash. */
 const hashBytes = 32
 
 /** Hashes of a chain, by seq. */
@@ -193,7 +192,7 @@ class Hashes {
     this.#count++
   }
 
-  /** Drops the hashes of later envelopes. */
+  /** Drops the hashes of envelopes after this seq. */
   truncateAfter(seq: number): void {
     this.#count = Math.min(Math.max(seq - this.#first + 1, 0), this.#count)
   }

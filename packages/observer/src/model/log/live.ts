@@ -64,7 +64,7 @@ export class Live {
 }
 
 const announced: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.mcpProposal])
-/** Announced only if outside of runs. */
+/** Kinds that are announced only outside of runs. */
 const announcedOutside: ReadonlySet<string> = new Set([Kind.reasoningStart, Kind.chat])
 
 const decided: Readonly<Record<string, string>> = {

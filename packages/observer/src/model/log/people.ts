@@ -16,7 +16,7 @@ export interface Person {
   readonly id: string
   readonly role: Role
   readonly isPresent: boolean
-  /** Start of its presence or absence, RFC 3339; `null` if before the loaded log. */
+  /** Start of the participant's presence or absence, RFC 3339; `null` if before the loaded log. */
   readonly since: string | null
   /** Number of open runs. */
   readonly load: number
@@ -28,7 +28,6 @@ export type ReportedStatus = Readonly<Record<string, unknown>>
 
 interface KnownSpace {
   readonly facts: { readonly participants: Participants }
-  /** Open runs. */
   runs(): readonly OpenedContext[]
 }
 
@@ -39,7 +38,7 @@ export class People {
   #statuses = new Bounded<ReportedStatus>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
-  /** Key of the inputs of the cached list. */
+  /** Identifies the state from which the cached list was created. */
   #key = ''
   #version = 0
   /** The latest unanswered call of a participant. */

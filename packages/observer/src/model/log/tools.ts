@@ -30,7 +30,7 @@ const [maxOwners, maxTools] = [1000, 1000]
 export class ToolCatalog {
   readonly #byOwner = new Map<string, Listed>()
 
-  /** `envelope` must not be truncated. `get` finds the request that it answers. */
+  /** Applies an envelope if it answers `tools/list`. It must not be truncated; `get` finds the request that it answers. */
   apply(envelope: Envelope, get: (id: string) => Envelope | undefined): void {
     if (envelope.kind !== Kind.mcpResponse) return
     const request = correlations(envelope)

@@ -1,12 +1,12 @@
 import { isElicitation } from '@meup/folds'
 import { copyNumberTexts, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 
-/** Larger payloads are truncated to the beginning of each text, to save memory; messages and thoughts are exempt. */
+/** Maximum characters of a payload; of a larger one, the beginning of each text is kept, to save memory. */
 const maxPayloadChars = 16_384
 /** Characters that remain of each text. */
 const maxTextChars = 2000
 
-/** Kinds that may be truncated: neither messages and thoughts, nor envelopes needed for decisions. */
+/** Kinds that may be truncated, in addition to kinds outside of the namespaces in `exact`. */
 const truncatable: ReadonlySet<string> = new Set([Kind.mcpRequest, Kind.mcpResponse])
 const exact: ReadonlySet<string> = new Set([
   ...['chat', 'reasoning', 'system', 'capability', 'space', 'participant', 'observe', 'mcp'],

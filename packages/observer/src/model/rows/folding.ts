@@ -15,7 +15,7 @@ export class Folding {
   readonly #ending = new Set<string>()
   #isFollowing = true
 
-  /** `like`: shares that folding's choices. */
+  /** `like`: a folding whose choices are shared. */
   constructor(like?: Folding) {
     this.#choices = like === undefined ? new Map() : like.#choices
   }
@@ -57,7 +57,7 @@ export class Folding {
     if (this.#isFollowing) this.#live.add(context)
   }
 
-  /** Returns `true` if the context was folded. */
+  /** Must be called when a context has ended. Returns `true` if that folded it. */
   onEnded(context: string): boolean {
     if (!this.#live.has(context)) return false
     if (this.#isFollowing) return this.#live.delete(context)

@@ -13,7 +13,7 @@ export interface Group<Key> {
 
 interface Filled<Key> extends Group<Key> {
   blocks: Block[]
-  /** Whether it has visible rows; `undefined` if unknown since the last change. */
+  /** Set if the group has visible rows; `undefined` if unknown since the last change. */
   isThere: boolean | undefined
 }
 
@@ -70,7 +70,7 @@ export class Groups<Key> {
     return key === undefined ? [] : this.#get(key).list.slotsFor(block, sources)
   }
 
-  /** Must be called after blocks were removed; the others stay unchanged. */
+  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
   shorten(): void {
     const kept = new Set(this.#options.blocks())
     for (const block of this.#groupByBlock.keys()) if (!kept.has(block)) this.#groupByBlock.delete(block)
@@ -127,6 +127,6 @@ export class Groups<Key> {
   }
 }
 
-/** Fast, because usually one of the first blocks has visible rows. */
+/** Looks for a visible row: fast, because usually one of the first blocks has one. */
 const isThere = <Key>({ blocks, list }: Filled<Key>): boolean =>
   blocks.some((block) => list.slotsFor(block).length > 0)

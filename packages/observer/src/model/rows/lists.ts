@@ -80,7 +80,7 @@ export class Lists {
     for (const list of this.#kept) list.touch(blocks)
   }
 
-  /** Must be called after blocks were removed; the others stay unchanged. */
+  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
   shorten(): void {
     for (const list of this.#kept) list.shorten()
     if (this.isBehind) this.renew()

@@ -75,7 +75,6 @@ function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean
   return { ...nothing, from, to, calls: 1, errors: hasFailed(entry) ? 1 : 0 }
 }
 
-/** Adds up totals. */
 function addTotals(parts: readonly Totals[]): Totals {
   let [from, to, calls, errors] = [Number.POSITIVE_INFINITY, 0 as number | undefined, 0, 0]
   let [cost, tokens] = [undefined as number | undefined, noTokens]

@@ -175,7 +175,6 @@ const shown = (quoted: Quoted | null): string | null => stripMarkdown(printable(
 
 const isQuoteWithheld = (quoted: Quoted | null): boolean => quoted !== null && quoted.text === null
 
-/** Maximum characters of a result, and of an event. */
 const [maxResultChars, maxEventChars] = [1000, 2000]
 
 type Unplaced<Row> = Omit<Row, keyof Placed>

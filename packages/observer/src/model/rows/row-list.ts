@@ -94,7 +94,7 @@ export class RowList {
     }
   }
 
-  /** Must be called after blocks were removed; the others stay unchanged. */
+  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
   shorten(): void {
     const kept = new Map<Block, readonly Slot[]>()
     for (const block of this.#blocks()) {

@@ -113,7 +113,7 @@ export interface CallRow extends Placed {
   readonly response: Envelope | null
   /** Timestamp of the response. */
   readonly answeredAt: string | null
-  /** For a call that fulfilled a proposal: who approved and who proposed it. */
+  /** For a call that fulfilled a proposal: its approver; `proposedBy`: the proposer. */
   readonly approvedBy: string | null
   readonly proposedBy: string | null
   /** Whether this is an elicitation without an answer. */

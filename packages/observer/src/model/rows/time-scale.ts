@@ -2,7 +2,7 @@ import type { TraceBar } from './trace.js'
 
 /** A mark on the axis. */
 interface Tick {
-  /** Position from 0 to 1. */
+  /** Position on the axis, from 0 to 1. */
   readonly at: number
   /** Time of the mark, in ms since the epoch. */
   readonly ms: number
@@ -12,7 +12,7 @@ interface Tick {
 interface Pause {
   readonly from: number
   readonly to: number
-  /** Actual duration in ms. */
+  /** Actual duration of the pause, in ms. */
   readonly ms: number
 }
 
@@ -30,7 +30,6 @@ const minAxisMs = 1000
 const tickSeconds = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 ]
-/** Approximate number of ticks. */
 const targetTicks = 6
 
 /** Creates a time axis for these spans; open ones last until `now`. Long pauses are shortened. */

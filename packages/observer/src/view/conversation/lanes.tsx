@@ -137,7 +137,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
 
 interface LaneProps {
   readonly lane: Lane
-  /** Width in pixels. */
+  /** Width of the lane, in pixels. */
   readonly width: number
   /** Key of the current row, in any lane. */
   readonly current: string | undefined

@@ -76,7 +76,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
   const { inspect, session } = useSpace()
   const { from, contexts } = session.subscription.wanted
   const isCut = from.includes(row.owner) || contexts.includes(row.context)
-  // Without references a folded run fits on one line.
+  // A folded run shows no references, so that it fits on one line.
   const references = row.level === 'closed' ? [] : row.references
   return (
     <>

@@ -77,7 +77,7 @@ export function Stream({ current, handle }: ViewProps): VNode {
 /** Maximum interval between messages of one author that are grouped. */
 const togetherMs = 5 * 60_000
 
-/** Whether a message is grouped with the previous one: same author and readers, soon after. */
+/** Returns `true` if a message is grouped with the previous one: same author and readers, within `togetherMs`. */
 function isFollowUp({ type, envelope }: LogRow, before: Slot | undefined): boolean {
   if (type !== 'message' || before?.type !== 'message') return false
   const { from, to, ts } = before.envelope

@@ -56,7 +56,7 @@ export function Inbox({ first, close }: InboxProps): VNode {
     if (asked !== undefined) choose(asked)
   }, [asked])
   const place = useRef<HTMLElement>(null)
-  // The focus was in the covered view, or in the card that was decided.
+  // Focuses the chosen entry if the focus is not in the inbox: it was in the covered view, or in the card just decided.
   useEffect(() => {
     if (document.activeElement?.closest('.inbox, input, select') == null)
       place.current?.querySelector<HTMLElement>('.entry[aria-current="true"]')?.focus()
@@ -130,7 +130,7 @@ function useChosen(
   const next = ids[Math.min(place.current, ids.length - 1)] ?? ''
   const isOver = chosen !== undefined && at === -1 && wasDecidedHere(session, chosen)
   useEffect(() => {
-    // Unless the reader has chosen another one since the last render.
+    // Moves on, unless the reader has chosen another entry since the last render.
     if (chosen === undefined || isOver)
       choose((now) => (now !== chosen ? now : next === '' ? undefined : next))
   }, [chosen, isOver, next])

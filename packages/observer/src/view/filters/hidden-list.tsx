@@ -17,7 +17,7 @@ interface Part {
   readonly key: string
   readonly what: string
   readonly why: string
-  /** Button that shows the part again, if the reader can do that. */
+  /** Button that shows the hidden part again, if the reader is able to show it. */
   readonly undo?: { readonly label: string; readonly act: () => void }
 }
 

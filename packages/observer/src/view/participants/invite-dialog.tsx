@@ -37,7 +37,7 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
     const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
     if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
     const { token } = invitation
-    // The token is permanent; the link with the code expires after a minute.
+    // Creates a link, whose code expires after a minute. The token stays valid, so it is shown even if this fails.
     const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {
       session.setNotice(`No link was made; the token works: ${explainError(error)}`)
       return undefined

@@ -4,7 +4,7 @@ import { loadHistory } from '../../connect/history.js'
 import { GrantIndex } from '../../model/index.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** Grants and configurations of the space. If `isMissing`, those older than the loaded log are read as well. */
+/** Grants and configurations of the space. If `isMissing` returns `true`, also reads those older than the loaded log. */
 export function useGrants(isMissing: (grants: GrantIndex) => boolean, failure: string): GrantIndex {
   const { session, act } = useSpace()
   const { model, http } = session

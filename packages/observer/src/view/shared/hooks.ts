@@ -19,7 +19,7 @@ export function useNow(isNeeded: boolean, everyMs = 1000): number {
 
 /**
  * Ref of a box with `<End>` at the end of its content. `onEnd` is called once the content was visible completely, or scrolled
- * to its end. `content` identifies it; `undefined` if incomplete.
+ * to its end. `content`: any value that changes with the content; `undefined` if the content is incomplete.
  */
 export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: () => void): RefObject<Box> {
   const box = useRef<Box>(null)
@@ -38,7 +38,7 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
       look()
     })
     inView.observe(end)
-    // The observer also calls back initially, and when the box unfolds or narrows.
+    // The observer also calls back initially, so no first check is needed, and when the box unfolds or narrows.
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look)

@@ -34,7 +34,7 @@ export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before:
 }
 
 interface Place {
-  /** Position, from 1. */
+  /** Position of the row, from 1. */
   readonly index: number
   /** Depth in the tree, from 1. */
   readonly level: number

@@ -156,7 +156,7 @@ export class Scroll {
     return this.#follow(left <= 1 || (by > 0 && left <= nearEndPx))
   }
 
-  /** Returns `true` if this changes the state. */
+  /** Sets whether the reader is at the live end; returns `true` if that has changed. */
   #follow(isFollowing: boolean): boolean {
     if (isFollowing === this.isFollowing) return false
     this.isFollowing = isFollowing

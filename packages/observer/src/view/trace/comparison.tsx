@@ -76,7 +76,7 @@ const maxSteps = 1000
 
 type Steps = readonly [one: string | undefined, other: string | undefined]
 
-/** Aligns equal steps of two questions; `undefined` if the other one lacks the step. */
+/** Aligns equal steps of two questions. A step is `undefined` for the question that lacks it. */
 function alignSteps([one, other]: readonly [QuestionGroup, QuestionGroup]): readonly Steps[] {
   const parts = diffArrays(listSteps(one), listSteps(other))
   return parts.flatMap(({ value, added, removed }) =>
