@@ -34,7 +34,7 @@ const readManifest = (folder: string): Manifest =>
 /** Folder of this package. */
 const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
 
-/** Whether a specifier is one of a clone; published packages have versions instead. */
+/** Recognizes a specifier that only a clone has; published packages have versions instead. */
 const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
 
 /** The clone that this program runs from, whose packages are not in a registry; `undefined` if it is installed. */

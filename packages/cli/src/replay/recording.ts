@@ -28,7 +28,7 @@ export interface RecordingExtent {
   /** The first seq; `head`: the last seq. Both are 0 if the recording is empty. */
   readonly first: number
   readonly head: number
-  /** Number of envelopes that the exporter was not allowed to read, or that were erased; `erased`: number of the latter. */
+  /** Number of envelopes without content: not readable for the exporter, or erased; `erased`: number of erased ones. */
   readonly withheld: number
   readonly erased?: number
   /** The first missing seq; only for plain envelopes. */
