@@ -43,7 +43,7 @@ function participantsBefore({ participants }: WelcomePayload, envelopes: readonl
     if (event === 'update' || moved.has(participant.id)) continue
     moved.add(participant.id)
     const known = before.get(participant.id)
-    // A participant whose first event is a leave was present before; one whose first event is a join was not.
+    // Undoes a participant's first event: if it is a leave, the participant was present before; if it is a join, it was not.
     if (event === 'leave') {
       const { id, capabilities = known?.capabilities ?? [] } = participant
       before.set(id, { id, kind: known?.kind ?? 'agent', capabilities, status: 'present' })
