@@ -3,7 +3,7 @@ import { errorCodes } from '../src/errors.js'
 import { vectorFiles, vectors } from '../test/vectors.js'
 import { markdownTable } from './spec-tables.js'
 
-/** Clauses without vectors, by the reason. */
+/** Clauses without vectors, by the reason why they have none. */
 const reasons = {
   definition: '2.10 3.16 3.21 4.10 6.3 6.10 8.5 12.2',
   clients:
@@ -16,7 +16,7 @@ const reasons = {
   setting: '6.4 6.5 6.6 6.8',
 }
 
-/** The reason by clause, for clauses without vectors. */
+/** For each clause without vectors, the reason. */
 export const reasonOf: ReadonlyMap<string, string> = new Map(
   Object.entries(reasons).flatMap(([reason, clauses]) => clauses.split(' ').map((each) => [each, reason])),
 )
@@ -58,7 +58,7 @@ export function vectorCounts(): ReadonlyMap<string, ReadonlyMap<string, number>>
 export function clauseIndex(): string {
   const spec = readFileSync(new URL('../SPEC.md', import.meta.url), 'utf8')
   const counts = vectorCounts()
-  // A table or a list belongs to the clause above it.
+  // Splits at clauses and headings only, so that a table or a list belongs to the clause above it.
   const bodies = spec.split(/^- \*\*\[MEUP-|^## /m)
   const rows = clausesOf(spec).map(({ number }) => {
     const text = bodies.find((body) => body.startsWith(`${number}]`)) ?? ''

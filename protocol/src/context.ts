@@ -13,7 +13,7 @@ export function parseContext(
   return segments.every((part) => segment.test(part)) ? segments : undefined
 }
 
-/** Returns the root of a context: `a` of `a/b/c`. It is the id of the start of the run, if one opened it. */
+/** Returns the root of a context: `a` of `a/b/c`. If a run opened the root, this is the id of the start of the run. */
 export function contextRoot(path: string): string {
   const slash = path.indexOf('/')
   return slash === -1 ? path : path.slice(0, slash)

@@ -2,7 +2,7 @@ import { getErrorMessage } from './errors.js'
 import { maxNesting } from './limits.js'
 import type { WorkMeter } from './work.js'
 
-/** A member of a JSON object, by byte offsets. Those of the key include its quotes; ends are exclusive. */
+/** A member of a JSON object, by byte offsets. The offsets of the key include its quotes; ends are exclusive. */
 export interface Member {
   readonly keyStart: number
   readonly keyEnd: number
@@ -78,8 +78,8 @@ export function readElements(
 const [maxPrescanned, maxStringBytes] = [64, 1024]
 
 /**
- * Reads the `id` and `kind` of a frame that may be too large to parse, and no more than that. Omits values that are not strings
- * or occur twice, and both values if the frame is malformed up to there.
+ * Reads only the `id` and `kind` of a frame that may be too large to parse. Omits values that are not strings or occur twice.
+ * Returns neither if the frame is malformed in the part that is read.
  */
 export function prescan(bytes: Uint8Array): { readonly id?: string; readonly kind?: string } {
   const scanned = scan(bytes, Number.POSITIVE_INFINITY, maxPrescanned)
@@ -218,7 +218,7 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
   return (at - before) % 2 === 0
 }
 
-/** Records a member. Ignores the empty member of an empty array; the parser reports other empty ones. */
+/** Records a member. Ignores the empty member of an empty array; the parser reports other empty members. */
 function addMember(
   members: Member[],
   bytes: Uint8Array,

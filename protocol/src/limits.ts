@@ -1,10 +1,10 @@
-/** A token bucket: tokens per second, and its maximum. */
+/** A token bucket: the tokens that it gains per second, and the maximum that it holds. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** Participants that one chat mentions. */
+/** Maximum number of participants that one chat mentions. */
 export const maxMentions = 16
 
 /**
@@ -73,7 +73,7 @@ export const defaultLimits: Limits = {
   rates: defaultRates,
 }
 
-/** Limits of contexts that no space exceeds, for clients that do not know the limits of theirs. */
+/** Limits of contexts that no space exceeds, for clients that do not know the limits of their space. */
 export const anyContext: Pick<Limits, 'contextDepth' | 'contextLength'> = {
   contextDepth: 64,
   contextLength: 4096,

@@ -57,7 +57,7 @@ export type EnvelopeOf<K extends Kind> = Omit<Envelope, 'kind' | 'payload'> & {
   payload: Payloads[K]
 }
 
-/** A kind outside of this specification. A literal never has this type, so that comparing `kind` narrows to the other kinds. */
+/** A kind outside of this specification. No literal has this type, so comparing `kind` with a literal narrows the payload. */
 type OtherKind = `${string}\0${string}`
 
 /** Any envelope, with `payload` by `kind`: `if (envelope.kind === 'chat') envelope.payload.message`. */
@@ -65,7 +65,7 @@ export type AnyEnvelope =
   | { [K in Kind]: EnvelopeOf<K> }[Kind]
   | (Omit<Envelope, 'kind' | 'payload'> & { kind: OtherKind; payload: Record<string, unknown> })
 
-/** Whether an envelope is of a kind outside of this specification. For such kinds, `===` does not type-check. */
+/** Compares the kind of an envelope with a kind outside of this specification, for which `===` does not type-check. */
 export const isKind = (envelope: { readonly kind: string }, kind: string): boolean => envelope.kind === kind
 
 export type JsonSchema = Readonly<Record<string, unknown>>

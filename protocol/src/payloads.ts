@@ -31,7 +31,7 @@ export type ChatPayload = Static<typeof ChatPayload>
 export const AcknowledgePayload = Type.Object({ status: Type.Optional(Type.String()) })
 export type AcknowledgePayload = Static<typeof AcknowledgePayload>
 
-/** A piece of an answer. `index` counts the deltas of one answer from 0; another 0 restarts it [MEUP-3.25]. */
+/** A piece of an answer. `index` counts the deltas of one answer from 0; a further 0 restarts the answer [MEUP-3.25]. */
 export const DeltaPayload = Type.Object({ index: Type.Integer({ minimum: 0 }), text: Type.String() })
 export type DeltaPayload = Static<typeof DeltaPayload>
 
@@ -211,7 +211,7 @@ export type StatusPayload = Static<typeof StatusPayload>
 export const RequestStatusPayload = Type.Object({ fields: Type.Optional(Type.Array(Type.String())) })
 export type RequestStatusPayload = Static<typeof RequestStatusPayload>
 
-/** Empty, because all readers get it and nothing guards it. */
+/** Empty, because all readers get this payload and the guard does not scan it. */
 export const TypingPayload = Type.Object({}, { maxProperties: 0 })
 
 /** A request to an agent, with any fields: its sender and the agent agree on them. */

@@ -89,7 +89,7 @@ describe('reasoning', () => {
           expect([state, checkPayload(kind, { ...payload })?.path]).toEqual([state, path.trim()])
         }
       }
-      // The usage is in the conclusion of the run; a delta is not logged.
+      // The conclusion of the run reports the usage, because deltas are not logged.
       const metadata = { tokens: { input: 1, output: 2, reasoning: 0 }, stopReason: 'stop' }
       expect(checkPayload(Kind.reasoningConclusion, { metadata })).toBeUndefined()
       expect(kindRules[Kind.chatDelta]).toMatchObject({ live: true, requires: ['correlationId'] })

@@ -54,7 +54,7 @@ function theKind(kind: string): string {
   return kind
 }
 
-/** A compiled list. `units`: the work of compiling it, without that of reading it. */
+/** A compiled list of capabilities. `units`: the work of compiling it, without that of reading its JSON. */
 interface Compiled {
   readonly capabilities: Capabilities
   readonly units: number
@@ -68,7 +68,7 @@ let rememberedCharacters = 0
 
 /**
  * Compiles the capabilities of one participant [MEUP-4]. Throws `PatternError` for an invalid pattern, and `WorkError` if the
- * meter runs out: a cached list is charged the same.
+ * meter runs out. A list from the cache is charged the same as a new one.
  */
 export function compileCapabilities(list: readonly Capability[], meter?: WorkMeter): Capabilities {
   const rules = parseRules(list, { work: meter, compiles: true })
@@ -135,7 +135,7 @@ function compile(
   let last = ''
   let ofLast = candidatesFor(last)
 
-  // A constant function rather than a method, because callers detach it.
+  // A function rather than a method, because callers use it without its object.
   const allows = (envelope: Subject, budget = new StepBudget()): Decision => {
     const { kind } = envelope
     if (kind !== last) {
@@ -227,7 +227,7 @@ const WIDTH = 4
 /** Represents the position beyond the end of a text, which has no character. */
 const NONE = -2
 
-/** A capability with the characters that it requires at the two signs. */
+/** A capability, with the characters that it requires at the two signs of its kind (see `Sign`). */
 type Entry = readonly [here: number, there: number, index: number, program: ConditionProgram]
 
 function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {
@@ -305,7 +305,7 @@ const getCharacter = (heads: Heads, { path, at }: Sign): number => {
 const maxCharacters = 32
 const maxPlaces = 16
 
-/** Units of work to try one sign on one capability, in both rounds. */
+/** Units of work to try one sign on one capability, for the choice of both signs together. */
 const WORK_PER_TRIAL = 1 / 4
 
 /** Chooses the two signs that best distinguish the capabilities. Charges before it starts. */

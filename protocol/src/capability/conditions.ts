@@ -32,7 +32,7 @@ export interface Conditions {
 export type ConditionProgram = readonly (number | string | PayloadPath | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
-/** Elements of a question: the path, the operation, a head, a tail, and the text that a frame excludes, or a test. */
+/** Number of elements of a question: path, operation, head, tail, and `more`. */
 const WIDTH = 5
 
 export const assemble = ({ only, to, context, questions }: Conditions): ConditionProgram => [
@@ -113,7 +113,7 @@ interface Question {
   readonly more: GlobFrame['without'] | Test
 }
 
-/** Compiles a pattern to questions about nested fields, in the order of how well they distinguish. */
+/** Compiles a pattern to questions about nested fields, the most distinctive questions first. */
 export function compileQuestions(pattern: Node): Question[] {
   const begun: Question[] = []
   const literals: Question[] = []
@@ -145,7 +145,7 @@ export function compileQuestions(pattern: Node): Question[] {
   return [...begun, ...literals, ...others]
 }
 
-/** Compiles a pattern with one required glob and excluded ones to questions; `undefined` for other patterns. */
+/** Compiles a pattern of one required glob and any excluded globs to questions; `undefined` for other patterns. */
 function framedQuestions(node: Node, path: PayloadPath): Question[] | undefined {
   const { some, none } = node.type === 'choice' ? node : { some: [node], none: [] }
   const [only, ...others] = some
@@ -160,7 +160,7 @@ function createQuestion(node: Node, path: PayloadPath, asked: number): Question 
   return frame && { path, asked, head: frame.head, tail: frame.tail, more: frame.without }
 }
 
-/** Returns the only glob of a pattern, if it has just one that strings must match. */
+/** Returns the glob that strings must match, if the pattern requires exactly one; otherwise `undefined`. */
 function onlyGlob(node: Node): Glob | undefined {
   if (node.type === 'glob') return node
   const [only, ...more] = node.type === 'choice' ? node.some : []

@@ -122,7 +122,7 @@ function disjoint(node: Node, text: Glob | Regex, work: WorkMeter): boolean {
   return node.type === 'glob' && text.type === 'glob' && globsDisjoint(node, text)
 }
 
-/** Units of work to compare two patterns, without nested ones. */
+/** Units of work to compare two patterns, without the patterns that are nested in them. */
 function cost(one: Node, other: Node): number {
   if (one.type === 'glob' && other.type === 'glob') return PER_PAIR + globCost(one, other) * PER_TOKEN
   return other.type === 'object' ? PER_PAIR * (1 + other.fields.length) : PER_PAIR

@@ -70,8 +70,7 @@ export function isFramed(
 }
 
 /**
- * Compiles a glob to a test. Its time is linear in the value for common globs, and at worst value × glob /
- * 32.
+ * Compiles a glob to a test. Its time is linear in the value for common globs, and at most proportional to value × glob / 32.
  */
 export function compileGlob(glob: Glob): (value: unknown) => boolean {
   const { tokens, separator, text } = glob
@@ -118,8 +117,9 @@ export function matchesAll({ tokens }: Glob): boolean {
 }
 
 /**
- * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal globs, a text in any
- * glob, and a glob with the beginning and end of a glob with a single star. `false` does not prove the opposite.
+ * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal globs, a text that
+ * `held` matches, and a `held` with a single star if `asked` has the same beginning and end. `false` does not prove the
+ * opposite.
  */
 export function globIncludes(held: Glob, asked: Glob): boolean {
   if (held.text !== undefined) return held.text === asked.text

@@ -156,7 +156,7 @@ function parseObject(
   for (const [key, value] of entries) {
     const at = `${path}/${pointer(key)}`
     checkText(key, at, meter)
-    // Nested `**` keys would make matching polynomial in the payload.
+    // Refuses nested `**` keys, because they would make matching polynomial in the payload.
     if (key === '**' && deep)
       throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
     const node = parseValue(value, at, meter, depth + 1, deep || key === '**')

@@ -24,7 +24,7 @@ export interface Rule {
   readonly to?: Node
   readonly context?: Node
   readonly payload?: Node
-  /** The kind, if it is one that only a literal grants and covers, not a glob [MEUP-4.11]. */
+  /** The kind, if only the literal kind grants and covers it, and no glob does [MEUP-4.11]. */
   readonly literal: string | undefined
 }
 

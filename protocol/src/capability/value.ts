@@ -66,7 +66,7 @@ function anyOf(tests: readonly Test[]): Test {
   }
 }
 
-/** Counts the tests that a value may need. */
+/** Counts the tests that a pattern may run on one value. */
 function testsIn(node: Node): number {
   const parts =
     node.type === 'choice'

@@ -36,9 +36,9 @@ const decoder = new TextDecoder()
 
 /** Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound the cost. */
 const maxTexts = 256
-/** Characters per unit of remaining work that may be scanned, so that the work suffices for the survey. */
+/** Maximum characters to scan per unit of remaining work, so that it suffices for the survey of all texts together. */
 const charsPerWorkUnit = 2
-/** Share of the remaining work for the survey. The rest is for scanning the texts one by one if there are findings. */
+/** Share of the remaining work for the survey. The rest is for scanning the texts one by one if the survey has findings. */
 const surveyShare = 2 / 3
 /** Units of work to locate a text in its payload. */
 const workPerText = 1 / 2
@@ -159,7 +159,10 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
         return skip()
       }
     }
-    /** Lists the texts that may continue in this one: the last words of its voice, those of the whole run, and its label. */
+    /**
+     * Lists the texts that may continue in this one: the last words of the same sender in the same place, those of the whole
+     * run, and the label of this text.
+     */
     const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
@@ -237,7 +240,7 @@ export function compileSurvey<Settings extends GuardSettings, Finding extends Gu
   settings: Settings,
 ): Survey {
   const { maxLength, rules, policy } = settings
-  // The anchors `\A` and `\z` only work if each text is scanned alone.
+  // Rules with the anchors `\A` and `\z` need each text alone, so with such rules no survey is possible.
   if ([...rules, ...policy].some(({ pattern }) => /\\[Az]/.test(pattern))) return () => false
   const together = maker.compile({
     ...settings,

@@ -93,7 +93,7 @@ export function getLabel({ place, isKey }: SpokenText): string {
 
 /** The texts of an envelope, joined for scanning. */
 export interface Speech {
-  /** All texts joined, so that a secret that is split over several texts is in one piece. */
+  /** All texts except keys, joined, so that a secret that is split over several texts is in one piece. */
   readonly spoken: string
   /** The joined texts of each voice; see `getVoice`. */
   readonly voices: ReadonlyMap<string, string>
@@ -103,7 +103,7 @@ export interface Speech {
 
 /** Maximum number of voices of a run that are distinguished. */
 const maxVoices = 16
-/** Maximum characters of a place that identifies a voice. Deeper texts have no voice. */
+/** Maximum characters of a place that identifies a voice. Texts in longer places have no voice. */
 const maxPlaceChars = 100
 
 export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
@@ -130,16 +130,16 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
   return { spoken, voices, lines: lines.join('\n') }
 }
 
-/** Returns a key for texts that continue each other: those of one sender in one place. Deeply nested texts have none. */
+/** Returns a key for texts that continue each other: those of one sender in one place. Keys and nested texts have none. */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
   isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
 /** The end of the previous texts, long enough to recognize a secret that continues. */
 export interface Tail {
   readonly said: string
-  /** Offsets of boundaries between texts within a word. */
+  /** Offsets in `said` at which one text ends and the next begins within a word. */
   readonly seams: readonly number[]
-  /** Whether it contains nothing that a secret could begin with. */
+  /** Whether `said` contains nothing that a secret could begin with. */
   readonly isProse: boolean
 }
 
