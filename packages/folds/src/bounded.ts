@@ -1,6 +1,6 @@
 /**
- * A map of bounded size: over its capacity it drops the oldest entries, but never the last one. `weigh` gives the share of the
- * capacity that an entry takes; default: 1.
+ * A map of bounded size: over its capacity it drops the oldest entries, but always keeps the newest. `weigh` gives the share of
+ * the capacity that an entry takes; default: 1.
  */
 export class Bounded<Value> {
   readonly #capacity: number

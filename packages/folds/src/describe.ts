@@ -319,7 +319,7 @@ const maxThoughts = 1000
 export class Thinkers {
   readonly #byThought = new Bounded<string>(maxThoughts)
 
-  /** Returns the author of the thought that this one answers, and remembers its own. */
+  /** Returns the author of the thought that this one answers, and remembers the author of this one. */
   findAnswered(envelope: Envelope): string | undefined {
     const { kind, id, from, context } = envelope
     if (context === undefined || !isThought(kind)) return undefined

@@ -56,7 +56,7 @@ export function indentJson(json: string, maxChars = Number.POSITIVE_INFINITY): s
     if (isEnd && before !== '{' && before !== '[') newLine()
     if (!isEnd && (before === '{' || before === '[')) newLine()
     if (part === ':') written.splice(-1, 1, spellOutName(before))
-    // Escaping never makes a text shorter.
+    // Escaping never makes a text shorter, so `left + 1` characters suffice to exceed the maximum.
     write(part === ':' ? ': ' : spellOut(part.length > left ? part.slice(0, left + 1) : part))
     if (part === ',') newLine()
     if (part === '{' || part === '[') depth++

@@ -1,7 +1,10 @@
 /** Matches Markdown that makes a viewer fetch an image, open a link, run HTML, or resolve a reference. */
 const active = /!(?=\[)|\](?=[(:[])|<(?=[a-z/!?])/gi
 
-/** Replacements that display the same character without its meaning. A backslash before `<` could itself be escaped. */
+/**
+ * Replacements that display the same character without its meaning. `<` becomes an entity, because a backslash before it could
+ * itself be escaped.
+ */
 const inert: Readonly<Record<string, string>> = { '!': '!\\', ']': ']\\', '<': '&lt;' }
 
 /** Disables Markdown of participants: images, links, their definitions and HTML tags are displayed as text. */

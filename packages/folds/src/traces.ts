@@ -8,7 +8,7 @@ import { isObject } from './text.js'
 /** The fields of a request or a proposal that determine its span. */
 export type Request = Pick<Envelope, 'id' | 'context' | 'correlationId' | 'payload'>
 
-/** A request that runs of its addressees may be about: such a run becomes part of `span`. */
+/** A request. Runs of its addressees about the request become part of `span`. */
 interface Cause {
   readonly span: SpanContext
   readonly from: string
@@ -17,8 +17,8 @@ interface Cause {
 
 /**
  * Finds the trace and span of runs and calls. A run begins a trace, unless it is about a request: then it belongs to the span
- * in the request's `_meta.traceparent`, or to the request's own span without one. Gateway and clients derive the same ids from
- * the same log.
+ * in the request's `_meta.traceparent` or, if there is none, to the request's own span. Gateway and clients derive the same ids
+ * from the same log.
  */
 export class Traces {
   readonly #epoch: () => string
@@ -63,7 +63,7 @@ export class Traces {
     return { span, parent: carried?.spanId === span.spanId ? undefined : carried }
   }
 
-  /** The parent of work on a request; `undefined` for a request that is not a tool call and not in a run. */
+  /** The parent span of work on a request; `undefined` for a request that is not a tool call and not in a run. */
   getCarriedSpan(request: Request): SpanContext | undefined {
     const { context, payload } = request
     const [proposed] = correlations(request).flatMap((id) => this.#proposals.get(id) ?? [])
@@ -99,8 +99,8 @@ export interface SpanContext {
 }
 
 /**
- * Derived from the epoch of the log and the id of an envelope, so that every tracer of a log uses the same id, and a span sent
- * twice is stored once. SHA-256, because clients in other languages have it as well.
+ * Derives an id from the epoch of the log and the id of an envelope, so that every tracer of a log uses the same id, and a span
+ * sent twice is stored once. Uses SHA-256, because clients in other languages have it as well.
  */
 const digestId = (epoch: string, id: string): string => bytesToHex(sha256(utf8ToBytes(`${epoch} ${id}`)))
 

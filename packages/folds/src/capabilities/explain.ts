@@ -6,7 +6,7 @@ import { capabilitySentence } from './sentence.js'
 export interface CapabilityExplanation {
   readonly isAllowed: boolean
   readonly sentences: readonly string[]
-  /** The narrowest capability that would allow it, if one would. */
+  /** The narrowest capability that would allow the envelope, if there is one. */
   readonly missing?: Capability
 }
 

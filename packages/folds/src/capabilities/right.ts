@@ -28,7 +28,7 @@ export interface CallRight {
   readonly approvedBy?: string
   /** The right of the request's sender: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`. */
   readonly words: string
-  /** The capability of the configuration or the grant that allows it; absent if the reader may not read it. */
+  /** The capability of the configuration or the grant that allows the call; absent if the reader may not read it. */
   readonly capability?: string
 }
 

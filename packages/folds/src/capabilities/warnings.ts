@@ -25,7 +25,7 @@ const knownNames = [
   ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`)),
 ]
 
-/** Custom kinds are allowed, so a misspelt kind is not refused. `reasoning/start` means `reasoning.start`. */
+/** Explains a kind that is probably misspelt; it is not refused, because custom kinds are allowed. `/` separates like `.`. */
 function explainKind(kind: string): string | undefined {
   const name = kind.replace(/^!/, '')
   if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined
@@ -44,7 +44,7 @@ function listAddressees(capability: Capability): string[] {
   return 'kind' in capability ? [capability.to ?? []].flat() : [capability.tool.replace(/\/.*/s, '')]
 }
 
-/** Explains an unknown addressee if a known name is similar. Without one it may be a participant that is invited later. */
+/** Explains an unknown addressee if a known name is similar; otherwise it may be a participant that is invited later. */
 function explainAddressee(name: string, participants: readonly string[]): string | undefined {
   const isPattern = /^re:|[^\w.-]/.test(name)
   const meant = isPattern || participants.includes(name) ? undefined : suggest(name, participants)
@@ -56,7 +56,7 @@ function explainAddressee(name: string, participants: readonly string[]): string
 /** Names of tool arguments that are shell commands. */
 const commandArguments = ['command', 'cmd', 'script']
 
-/** Globs over shell commands also match what follows `;`. */
+/** Warns about globs over shell commands, because they also match what follows `;`. */
 const findOpenCommands = (capabilities: readonly Capability[]): string[] =>
   capabilities.flatMap((capability) =>
     commandPatterns(capability)

@@ -12,11 +12,11 @@ export interface Reference {
 export interface ContextView {
   readonly context: string
   readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
-  /** The participant that opened it; `null` for a free path. */
+  /** The participant that opened the context; `null` for a free path. */
   readonly owner: string | null
-  /** The text of the `reasoning.start` that opened it. */
+  /** The text of the `reasoning.start` that opened the context. */
   readonly opening: Quoted | null
-  /** The text that ended it: the conclusion, or the reason of the cancellation. */
+  /** The text that ended the context: the conclusion, or the reason of the cancellation. */
   readonly ending: Quoted | null
   /** `false` while the run of the context is hidden [MEUP-9.6]. */
   readonly reasoningVisible: boolean
@@ -26,7 +26,7 @@ export interface ContextView {
   readonly references: readonly Reference[]
   /** Senders of envelopes in the context or its nested contexts. */
   readonly contributors: readonly string[]
-  /** Numbers of envelopes in the context and its nested contexts; `late`: after its end. */
+  /** Numbers of envelopes in the context and its nested contexts; `late`: envelopes after its end. */
   readonly counts: Counts
   /** The final answer of the run of the context [MEUP-2.10]. */
   readonly answer: Source | null
@@ -37,7 +37,7 @@ export interface ContextView {
   /** Seq of the first envelope in the context. */
   readonly firstSeq: number
   readonly endedAt: string | null
-  /** The earliest time at which the gateway cancels it; `null` while its owner is present [MEUP-2.3]. */
+  /** The earliest time at which the gateway cancels the context; `null` while its owner is present [MEUP-2.3]. */
   readonly expiresAt: string | null
   /** Milliseconds from start to end; `null` while the context is open. */
   readonly duration: number | null

@@ -8,7 +8,7 @@ export interface ThoughtSummary {
 }
 
 interface Counted extends ThoughtSummary {
-  /** The count before the last welcome. */
+  /** The number of thoughts before the last welcome. */
   readonly before: number
 }
 

@@ -1,6 +1,6 @@
 import { isObject } from '../text.js'
 
-/** Fields that do not change the meaning of a command. */
+/** The command of a shell tool, and fields that do not change its meaning. */
 const asides: ReadonlySet<string> = new Set(['command', 'description', 'title', 'cwd', 'workdir', 'timeout'])
 
 /**

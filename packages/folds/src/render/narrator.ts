@@ -38,7 +38,7 @@ interface WrittenCall {
   readonly context: string | undefined
   /** How the call ended; `null` = open, or ended in a way that no paragraph mentions. */
   readonly end: CallChange<WrittenCall>['what'] | null
-  /** The reason with which its context or turn was cancelled, possibly empty; `null` = not cancelled. */
+  /** The reason with which the context or turn of the call was cancelled, possibly empty; `null` = not cancelled. */
   readonly cancelled: string | null
 }
 

@@ -4,7 +4,7 @@ import { brief, inlineJson, onOneLine, printable, reasonText } from '../text.js'
 import { cancelledText } from '../turns/ending-text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 
-/** A tool call for display. Turns of a fold have the size of its result, turns of the HTTP API do not. */
+/** A tool call for display, with the size of its result in turns of a fold, but not in turns of the HTTP API. */
 export interface ShownDecision extends ToolDecisionInfo {
   readonly size?: ResultSize | null
 }

@@ -9,7 +9,7 @@ import { Narrator } from './narrator.js'
 /** The fields of a turn that an export needs. */
 export interface NarratedTurn
   extends Pick<TurnRecord, 'id' | 'agent' | 'turnNumber' | 'startedAt' | 'state'> {
-  /** Whether its first envelopes were pruned. */
+  /** Whether the first envelopes of the turn were pruned. */
   readonly isTruncated?: boolean
 }
 
@@ -24,7 +24,7 @@ export interface MarkdownOptions {
 
 /** Writes a document in pieces: each call returns the next piece. */
 export interface MarkdownWriter {
-  /** Writes the next turn, or more of the same one. `envelopes`: the readable ones, in log order. */
+  /** Writes the next turn, or more of the same turn. `envelopes`: the readable envelopes, in log order. */
   write(turn: NarratedTurn, envelopes: readonly Envelope[]): string
   /** Completes the last turn. */
   end(): string

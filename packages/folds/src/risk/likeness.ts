@@ -16,7 +16,7 @@ export const getLikeness = ({ from, to, tool, parameters }: LikenedCall): string
   JSON.stringify([from, to ?? [], tool, kindOf(parameters, '', 0)])
 
 const maxDepth = 6
-/** Maximum characters of a text that counts as a choice. */
+/** Maximum characters of a text without spaces that counts as a choice among few values. */
 const maxChoiceChars = 32
 const commandName = /^(?:command|cmd|script)$/i
 

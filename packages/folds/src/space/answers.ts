@@ -5,7 +5,7 @@ import { getEnding } from '../ending.js'
 /** An answer in progress, from its deltas so far. */
 export interface LiveAnswer {
   readonly from: string
-  /** Id of the envelope that it answers. */
+  /** Id of the envelope that the agent answers. */
   readonly trigger: string
   readonly to?: readonly string[]
   readonly text: string
@@ -21,7 +21,7 @@ interface Draft extends LiveAnswer {
   readonly next: number | undefined
 }
 
-/** A run with its trigger. */
+/** A run, with the envelopes that it is about. */
 interface AskedRun {
   readonly owner: string
   readonly triggers: readonly string[]
@@ -89,7 +89,7 @@ export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
   /** Times at which answers ended, by sender and trigger: their later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
-  /** Open runs. A cancelled run may end without a `chat`. */
+  /** Open runs. The cancellation of a run also ends its answers, because no `chat` may follow. */
   readonly #runs = new Bounded<AskedRun>(maxRuns)
 
   /** Lists the answers in progress in the order in which they began. */
@@ -250,7 +250,7 @@ export class Questions {
 
   /** Whether this chat asks the participant. `frontDesk`: that of the space; absent = none. */
   isAsked(chat: Chat, id: string, frontDesk?: string): boolean {
-    // A question that is handed back is a question again.
+    // A chat that hands a question back is a question again, so it does not count as an answer.
     const answered = isHandOver(chat) ? [] : correlations(chat)
     const isAnswer = answered.some((own) => {
       const question = this.#own.get(own)

@@ -35,7 +35,7 @@ export interface Call<Data> {
   readonly session?: string | undefined
   /** The JSON-RPC id as text; absent in proposals. */
   readonly jsonRpcId?: string | undefined
-  /** Ids of the envelopes that the call refers to: proposals that it fulfils, or the call that an elicitation is about. */
+  /** Ids of the envelopes that the call refers to: the proposals that it fulfils, or the call that an elicitation is about. */
   readonly about: readonly string[]
   /** Expiry of a proposal, in milliseconds since the epoch. */
   readonly expiresAt?: number | undefined

@@ -19,7 +19,7 @@ export interface OpenedContext {
   readonly state: 'open' | 'concluded' | 'cancelled'
   /** Time of opening by the gateway's clock. */
   readonly startedAt: string
-  /** Session of the program that opened it; absent = unnamed. */
+  /** Session of the program that opened the context; absent = unnamed. */
   readonly session?: string
   /** Participants that hide a run [MEUP-9.6]; absent = visible, or not a run. */
   readonly hiddenBy?: readonly string[]

@@ -21,7 +21,7 @@ import type { ParticipantState } from './participants.js'
 export interface GrantedCapabilities extends ParticipantState {
   readonly id: string
   readonly status: ParticipantInfo['status']
-  /** Set by the operator, or by the issuer of its token. */
+  /** Capabilities set by the operator, or by the issuer of the participant's token. */
   readonly configured: readonly Capability[]
   readonly grants: readonly LoggedGrant[]
   /** Capabilities whose origin this reader cannot see. */
@@ -84,7 +84,7 @@ function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
 /** A grant in the log. */
 export interface LoggedGrant extends GrantState {
   readonly ts: string
-  /** RFC 3339; absent = until it is revoked. */
+  /** Time of expiry (RFC 3339); absent = the grant is in force until it is revoked. */
   readonly expiresAt?: string
   readonly reason?: string
 }
@@ -101,7 +101,7 @@ export const grantKinds: readonly string[] = [
 /** The capabilities in the payload of a `system.space` `configured`. */
 export interface Configuration {
   readonly participants: Readonly<Record<string, { readonly capabilities: readonly Capability[] }>>
-  /** Absent = no guests. */
+  /** The rights of guests; absent = no guests. */
   readonly guest?: { readonly capabilities: readonly Capability[] }
 }
 
@@ -141,7 +141,7 @@ export class GrantLog {
   /** When the next grant expires, in milliseconds since the epoch. */
   #soonest = never
   #isWhole: boolean | undefined
-  /** Increases with each change. */
+  /** Increases with each change, so that `apply` notices whether an envelope has changed anything. */
   #revision = 0
 
   /** Whether the log was read from its first envelope. */

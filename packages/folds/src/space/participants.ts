@@ -25,14 +25,14 @@ export type ParticipantState = Pick<ParticipantDetails, 'paused' | 'kicked' | 'p
 
 interface Known extends Pick<ParticipantDetails, 'id' | 'kind' | 'capabilities' | 'status'> {
   readonly description?: string | undefined
-  /** When it joined or left; `null` if before the part of the log that was read. */
+  /** When the participant joined or left; `null` if before the part of the log that was read. */
   readonly since: string | null
   /**
-   * Duration of its membership: `configured` while the operator names it, `admitted` (invited, or by the token of an issuer)
-   * permanently, `visiting` while present. `unknown`: neither the welcome nor the read part of the log says.
+   * Duration of the membership: `configured` while the operator names the participant, `admitted` (invited, or by the token of
+   * an issuer) permanently, `visiting` while present. `unknown`: neither the welcome nor the read part of the log says.
    */
   readonly belongs: 'configured' | 'admitted' | 'visiting' | 'unknown'
-  /** Id of the invitation that made it a member: the membership ends with that grant. */
+  /** Id of the invitation that made the participant a member: the membership ends with the grant of the invitation. */
   readonly invitation: string | null
   readonly program: ParticipantDetails['program'] | null
 }

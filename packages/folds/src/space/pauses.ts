@@ -10,12 +10,15 @@ import {
 export interface Restriction {
   readonly by: string
   readonly reason?: string
-  /** Milliseconds since 1970; absent = until it is lifted. */
+  /** End of the restriction, in milliseconds since 1970; absent = until it is lifted. */
   readonly until?: number
 }
 
 interface Pause extends Restriction {
-  /** Id of the envelope that paused it. Absent if only known from a welcome, or the snapshot of an earlier version. */
+  /**
+   * Id of the envelope that paused the participant. Absent if the pause is only known from a welcome, or from the snapshot of
+   * an earlier version.
+   */
   readonly ref?: string
 }
 

@@ -13,7 +13,7 @@ export type Viewer = () => string | undefined
 export interface ProposalSnapshot {
   readonly seq: number
   readonly now: number
-  /** Proposals with their views, and the requests that fulfil them, without (`null`). */
+  /** Proposals with their views, and the requests that fulfil them, with `null` in place of a view. */
   readonly calls: readonly Call<ProposalView | null>[]
 }
 
@@ -155,7 +155,7 @@ const weigh = (view: ProposalView | null): number =>
 export interface ProposalView {
   readonly id: string
   readonly source: Source
-  /** Session of the program that proposed it; `null` = unnamed. */
+  /** Session of the program that made the proposal; `null` = unnamed. */
   readonly session: string | null
   /** Whether the program is known to have ended, so that nothing waits for the result. */
   readonly programEnded: boolean

@@ -14,11 +14,11 @@ interface Chat extends Pick<WaitingChat, 'id' | 'from'> {
   readonly seq: number
   readonly to: string[] | undefined
   readonly mentions: unknown
-  /** Agents that have begun to answer it. */
+  /** Agents that have begun to answer the message. */
   readonly taken: readonly string[]
 }
 
-/** Remembered messages and runs. */
+/** Maximum numbers of remembered messages and runs. */
 const [maxChats, maxRuns] = [100, 10_000]
 
 /**
@@ -45,7 +45,10 @@ export class WaitingChats {
     }
   }
 
-  /** Oldest first, one entry for each agent. `runs`: open contexts. `frontDesk`: of the space; absent = none. */
+  /**
+   * Lists the messages, oldest first, with one entry for each agent that they wait for. `runs`: open contexts. `frontDesk`:
+   * that of the space; absent = none.
+   */
   list(runs: Iterable<OpenedContext>, frontDesk?: string): WaitingChat[] {
     const atWork = new Map<string, number>()
     for (const { owner, context } of runs) {

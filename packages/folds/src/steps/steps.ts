@@ -81,8 +81,8 @@ export interface StepDraft extends Partial<Links> {
 }
 
 /**
- * The steps of a thought: one if it has a phase, otherwise as many as `splitSteps` finds in its text. Other fields belong to
- * the last one; a thought of fields only is one step.
+ * The steps of a thought: one if it has a phase, otherwise as many as `splitSteps` finds in its text. Other fields are appended
+ * to the last step; a thought of fields only is one step.
  */
 export function thoughtSteps(payload: Readonly<Record<string, unknown>>): readonly StepDraft[] {
   const { phase } = payload

@@ -28,7 +28,7 @@ interface Trigger {
   readonly kind: string
   readonly from: string
   readonly to?: readonly string[] | undefined
-  /** Whether the chat hands a question over: an answer that names both answers this chat. */
+  /** Whether the chat hands a question over. An answer that names both the question and this chat answers this chat. */
   readonly isHandOver?: true
 }
 
@@ -49,7 +49,7 @@ export interface AssignSnapshot {
   readonly triggered: Entries<readonly number[]>
   readonly numbers: Entries<number>
   readonly asked: AskedCallsSnapshot
-  /** Absent in snapshots of earlier versions. */
+  /** The state of `FreeQuestions`; absent in snapshots of earlier versions. */
   readonly free?: FreeQuestionsSnapshot
 }
 
@@ -311,7 +311,10 @@ export class Assigner {
       this.#marking.end(turn, Role.takeBack)
   }
 
-  /** Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It may have no effect there. */
+  /**
+   * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. The chat may have no effect
+   * there.
+   */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
     const turn = around.find(({ heading }) => heading.agent === from) ?? around[0]

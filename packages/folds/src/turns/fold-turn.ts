@@ -40,7 +40,7 @@ interface CallInTurn {
   readonly request: Envelope | undefined
   /** Whether the call counts as a decision of the turn. False if another participant reused the id of a refused call. */
   readonly isDispatched: boolean
-  /** Whether a request has fulfilled the proposal, so that the answer to it ends the proposal. */
+  /** Whether a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
   readonly isFulfilled?: true
 }
 
@@ -124,7 +124,10 @@ export class FoldedTurn {
     return this.#hasEnded
   }
 
-  /** Call it if envelopes of the turn are omitted before the next one: they may have contained calls. */
+  /**
+   * Call it if envelopes of the turn are omitted before the next one. They may have contained calls, so batches are closed, and
+   * later thoughts do not count as narrative.
+   */
   skip(): void {
     this.#decisions.moveOn()
     for (const run of this.record.runs) run.hasCalled = true

@@ -50,7 +50,7 @@ export interface TurnInfo<Decision extends ToolDecisionInfo = ToolDecisionInfo> 
   }[]
   /** `null` if no tool was called. */
   readonly reasoning: TurnReasoning<Decision> | null
-  /** Present if its first envelopes were pruned. */
+  /** Present if the first envelopes of the turn were pruned. */
   readonly truncated?: boolean
   /** Value of `calls_before` to request the page of earlier calls; absent = there are none. */
   readonly next?: number

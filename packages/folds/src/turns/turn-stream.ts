@@ -33,7 +33,7 @@ export interface TurnEnd {
 
 /** A call or a proposal of the turn. */
 export interface TurnCall {
-  /** Unique in the turn, even if a call reuses the id of a refused one. */
+  /** Id of the call, unique in the turn even if the call reuses the id of a refused one. */
   readonly id: string
   /** The call as logged: mask its parameters before display. */
   readonly call: ToolDecision
@@ -46,7 +46,7 @@ export type CallDecision =
   | { readonly state: 'approved'; readonly by: string; readonly requestId: string }
   | { readonly state: 'rejected'; readonly by: string; readonly reason: string; readonly message?: string }
   | { readonly state: 'withdrawn'; readonly reason: string; readonly message?: string }
-  /** `refused`: by the gateway. */
+  /** `refused`: the gateway refused the call. */
   | { readonly state: 'refused' | 'cancelled'; readonly reason: string }
   | { readonly state: 'expired' }
   /** The agent that the call was sent to has stopped. */
@@ -90,8 +90,8 @@ interface StreamOptions {
 const max = { agents: 64, calls: 1000 }
 
 /**
- * Follows the work on one question. Apply the readable envelopes in log order, including deltas; each returns the new events.
- * The log may begin after the question.
+ * Follows the work on one question. Apply the readable envelopes in log order, including deltas; each call returns the new
+ * events. The log may begin after the question.
  */
 export class TurnStream {
   readonly #question: AskedQuestion

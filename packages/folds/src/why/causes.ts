@@ -148,7 +148,7 @@ class Search {
     this.#floor = 0
   }
 
-  /** Reads causes that the scan did not reach by their id. */
+  /** Reads, by id, the causes that the scan did not reach. */
   #addNamed(): void {
     for (let left = maxReplyDepth * 10; left > 0; left--) {
       const [id] = this.#named.keys()

@@ -20,7 +20,7 @@ export interface WhyStep {
   /** The text of the step, masked and cut. */
   readonly text: string
   readonly context?: string
-  /** Seq of the step that it answers, such as the call of a result. */
+  /** Seq of the step that this step answers, such as the call of a result. */
   readonly about?: number
   /** The reasons for the rank. */
   readonly signals?: readonly WhySignal[]
@@ -31,7 +31,7 @@ export interface WhyRight {
   readonly by: 'configured' | 'grant' | 'proposal'
   /** Id of the grant, invitation or proposal that `by` names. */
   readonly id?: string
-  /** The capability that allowed it, if readable. */
+  /** The capability that allowed the call, if readable. */
   readonly capability?: string
 }
 
