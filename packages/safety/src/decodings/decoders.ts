@@ -68,7 +68,7 @@ export function percent(text: string): readonly Replacement[] {
 const minRunChars = 16
 const digits = charSet('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
 
-/** Matches readable text in a decoded run. Ordinary words that resemble base64 decode to noise, which has none. */
+/** Matches readable text in a decoded run. Ordinary words that resemble base64 decode to noise without readable text. */
 const readable = /[\t\n\r -~]{11,}/g
 /**
  * Matches a run that may contain readable text: three groups of base64 digits, each of which decodes to three readable bytes.

@@ -223,7 +223,8 @@ function mayHoldValue(text: string, from: number): boolean {
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
   if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
-  // At the end of the text, the next piece of a stream may continue a value. A longer text may have a value of quoted words.
+  // If the text ends here, the next piece of a stream may continue a value; otherwise a quoted value of several words may
+  // follow.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 

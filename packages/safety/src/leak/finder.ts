@@ -61,7 +61,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      // The boundary is an offset in the text as written. Unless lines were joined, a secret must end behind it.
+      // The boundary is an offset in the text as written. A wanted secret ends after it, so earlier matches may be skipped,
+      // unless lines were joined.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
@@ -112,7 +113,7 @@ const isAcross = (place: number, { start, end }: Span): boolean => start < place
 
 const word = /^[A-Z]?[a-z]+[.,;:!?)]*\s*\n\s*$/
 
-/** Whether a secret across lines is a known secret, extended by the last word of the previous line. */
+/** Whether a secret in joined lines is one of `known`, extended by the last word of the previous line. */
 function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): boolean {
   const inside = lastFrom(known, secret.end - 1)
   if (inside === undefined || inside.end < secret.end || inside.start <= secret.start) return false
@@ -214,7 +215,7 @@ export function compileKeywords(
     ranks = []
     blankAt = -1
     let seen = 0
-    // Characters beyond the end of the text have class 0.
+    // Continues beyond the end of the text, with class 0, because a word is looked up after its third character.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
       if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)
