@@ -23,8 +23,8 @@ export function verifies(
 }
 
 /**
- * For tests that need something outside of the repository. `find` returns it, or `undefined` or `false` if
- * this machine does not have it. Then the test is skipped with a message, or fails if MEUP_REQUIRE_ALL=1.
+ * Wraps tests that need something outside of the repository. `find` returns what they need, or `undefined` or `false` if this
+ * machine does not have it. In that case the test is skipped with a message, or fails if MEUP_REQUIRE_ALL=1.
  *
  *     const withNats = needing('a NATS server named by NATS_URL', () => process.env.NATS_URL)
  *     test('two gateways agree', withNats(async (url) => …))

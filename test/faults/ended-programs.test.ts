@@ -104,7 +104,7 @@ test.for([
 test('kill -9 of the gateway alone: the run goes on, and is answered', {
   timeout,
 }, async () => {
-  // Long enough for the agent to come back, even on a busy machine.
+  // The gateway waits 60 s for the agent: long enough for it to come back, even on a busy machine.
   const { answer, states, mayAnswer, kill, restart } = await stage('60s')
   await kill.gateway()
   await restart()

@@ -8,7 +8,7 @@ const strangers = 5000
 const together = 500
 /** Address of the unauthenticated clients. The limit of pending connections is per address, so they use up only their own. */
 const theirs = '127.0.0.2'
-/** Maximum memory for their connections: 10 KB each. */
+/** Maximum bytes of memory for the unauthenticated connections: 10 KB each. */
 const maxBytes = strangers * 10_240
 
 /** Beginnings of handshakes without a token. */

@@ -161,7 +161,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#byHash.get(participant) === invitation.tokenSha256',
     tests: ['packages/gateway/test/invitation-tokens.test.ts', 'packages/gateway/test/invitations.test.ts'],
   },
-  // Closed connections still count as slow, until a busy address may not open any more.
+  // Closed connections still count as slow, until a busy address may not open any further connections.
   {
     package: 'packages/gateway',
     function: 'leave',

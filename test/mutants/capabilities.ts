@@ -37,7 +37,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'a === undefined || includes(h, a, work)',
     tests: ['protocol/test/capability-covers.test.ts', 'protocol/test/vectors.test.ts'],
   },
-  // One alternative outside of an exclusion proves all alternatives.
+  // A list counts as excluded if only one of its alternatives is excluded.
   {
     package: 'protocol',
     function: 'excluded',

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { repositoryRoot } from '../support/files.js'
 
-/** Milliseconds. Each test starts several servers, on a machine that may be busy. */
+/** Timeout in milliseconds. Each test starts several servers, on a machine that may be busy. */
 const patience = 240_000
 const page = readFileSync(join(repositoryRoot, 'docs/performance.md'), 'utf8')
 const quick = ['--smoke', '--verify']
@@ -67,7 +67,7 @@ test('thoughts are measured by what they say', { timeout: patience }, async () =
   await expect(run('main', 'thoughts', '--texts', 'poems')).rejects.toThrow('not poems')
 })
 
-/** Groups of figures to run together. Other figures work like `mixture`. */
+/** Groups of figures to run together. Figures that are not listed work like `mixture`. */
 const groups = [
   ['mixture', 'guard', 'events'],
   ['reading', 'start', 'mcp-call', 'memory'],

@@ -6,7 +6,7 @@ import { natsServer, startNats } from '../support/nats.js'
 import { needing } from '../verifies.js'
 
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
-/** Milliseconds. Each test starts several servers, on a machine that may be busy. */
+/** Timeout in milliseconds. Each test starts several servers, on a machine that may be busy. */
 const patience = 240_000
 
 test(

@@ -8,7 +8,7 @@ import { Newcomer, reviewerScript, spendFirstHour } from '../support/newcomer.js
 
 const timeout = 300_000
 const entry = join(repositoryRoot, 'packages/cli/bin/meup.js')
-/** Maximum seconds of a step of the first hour while other tests run. test/install allows five. */
+/** Maximum seconds of a step of the first hour while other tests run; test/install, which runs alone, allows five. */
 const maxSeconds = 60
 
 test('the first hour with a model: each step takes a few seconds', { timeout }, async () => {

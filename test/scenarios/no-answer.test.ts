@@ -23,7 +23,7 @@ async function* halfAnAnswer(): AsyncGenerator<string> {
   throw new Error('the model is gone')
 }
 
-/** Starts an agent that fails to answer all these questions. Its error log is not tested here. */
+/** Starts an agent that fails to answer each question of `failures`. Its error log is not tested here. */
 function fail(agent: SpaceClient, ana: SpaceClient): void {
   void agent.answer(
     async (turn) => {

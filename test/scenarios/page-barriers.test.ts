@@ -120,11 +120,11 @@ test(
   }, /status of 401/),
 )
 
-/** Roles of what is operated, and of parts that a screen reader lists. */
+/** Roles of controls, and of parts that a screen reader lists. */
 const named =
   /^(button|link|textbox|searchbox|combobox|ComboBoxSelect|checkbox|radio|slider|spinbutton|tab|option|menuitem|meter|DisclosureTriangle|article|dialog|navigation|complementary|region|form|treegrid|table|listbox|tablist|image|img)$/
 
-/** Pairs of neighbours of which the one that is read later is above the other or before it. */
+/** Code in the page that finds neighbours in the wrong order: the one that is read later is above or left of the other. */
 const outOfOrder = `(() => {
   const isPlaced = (each) => !['absolute', 'fixed', 'sticky'].includes(getComputedStyle(each).position)
   const found = []

@@ -69,7 +69,7 @@ test(
       'Is it clean?',
       'What does the diff change?',
     ])
-    // Sort by tokens, largest first. That question also has the failed call.
+    // Sort by tokens, largest first. The question with the most tokens also has the failed call.
     await page.click('.question-line.head button', 'Tokens')
     await expect
       .poll(() => texts(page, questions))

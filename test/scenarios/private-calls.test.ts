@@ -60,7 +60,7 @@ test('a third participant receives no byte of private calls to real servers, not
   expect(logged).toEqual([1, 2, 3].map((n) => `loading private-page: ${n} of 3`))
   expect(progress).toContain('painting private-page')
 
-  // An MCP client that uses the space as its server gets the same.
+  // An MCP client that uses the space as its server gets the same image and the same progress.
   const desktop = await openClient('legacy, stdio', cwd, 'desktop')
   onTestFinished(() => desktop.close())
   const call = { page: 'desk-page', bytes: 3_000_000 }

@@ -151,7 +151,7 @@ verifies(
     panes.ana.press('C-t')
     await panes.ana.shows((screen) => expect(screen).toContain('· thinking hidden ─'))
     await panes.ben.shows((screen) => expect(screen).not.toContain('thinking hidden ─'))
-    // The subscription of a connection is the last one that it requested.
+    // Only the last subscription of a connection counts, so ana gets no further thoughts, and ben gets them.
     const countThoughts = (): number[] => tap.sockets().map((frames) => frames.filter(isThought).length)
     let round = 0
     const delivered = async (): Promise<number[]> => {

@@ -17,7 +17,7 @@ test(
     for (let at = 0; at < 25; at++) await ana.chat(`said before ${at}`)
     await enter()
     await page.shows('said before 24')
-    // Deltas are only sent to clients that have received the whole log.
+    // Deltas are only sent to clients that have received the whole log: wait until the page shows the question.
     await ana.send({ id: 'q', kind: Kind.chat, payload: { message: 'Why?' } })
     await page.shows('Why?')
     await planner.write('q', words.slice(0, 40))

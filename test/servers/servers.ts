@@ -2,12 +2,12 @@
 export interface PublicServer {
   readonly package: string
   readonly version: string
-  /** Name of the MCP library that it uses. */
+  /** Name of the MCP library that the server uses. */
   readonly builtWith: string
   readonly program: string
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Files of the folder that it is started in, by path. */
+  /** Files of the folder that the server is started in, by path. */
   readonly files?: Readonly<Record<string, string>>
   /** A call that works without network, and a part of the expected answer or error. */
   readonly call: ToolCall & ({ readonly answer: string } | { readonly error: string })
@@ -27,7 +27,7 @@ const kubeconfig = `{ apiVersion: v1, kind: Config, current-context: here,
 
 /**
  * Servers by the name of their participant. `$FOLDER` is the folder in which the server is started, `$CHROMIUM` the path of a
- * browser. Servers that need a service get an address without a listener, and answer with that error.
+ * browser. Servers that need a service get an address without a listener, so they answer that they cannot connect.
  */
 export const publicServers = {
   everything: {

@@ -14,7 +14,7 @@ export interface Browser {
   openTab(): Promise<Call>
   /** Calls a method of the browser, rather than of a tab. */
   readonly ask: Call
-  /** Listens to events of the browser. Returns a function that ends this. */
+  /** Listens to events of the browser. Returns a function that stops listening. */
   listen(received: (method: string, params: Readonly<Record<string, unknown>>) => void): () => void
   /** Errors in the pages of the browser, and violations of their content security policies. */
   readonly problems: readonly string[]

@@ -14,7 +14,7 @@ import { temporaryFolder } from './cli.js'
  */
 const programs = [process.env.CHROMIUM_BIN, '/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
-/** For tests that need a browser; they get its path. */
+/** Wraps a test that needs a browser, and passes it the path of the browser. */
 export const withChromium = needing('Chromium (Debian package chromium, or its path in CHROMIUM_BIN)', () =>
   programs.find((path) => path !== undefined && existsSync(path)),
 )

@@ -68,7 +68,7 @@ interface McpClient {
   readonly updates: readonly string[]
   /** Lists that were reported as changed, in order. */
   readonly changes: readonly string[]
-  /** Closes the client. A server that it has started ends then. */
+  /** Closes the client, and thereby ends a server that the client has started. */
   leave(): Promise<void>
 }
 

@@ -92,7 +92,7 @@ function replaceStreams(streams: Readonly<Record<string, Readable | Writable>>):
   }
 }
 
-/** Returns a function that removes all listeners that were added in the meantime. */
+/** Returns a function that removes all listeners that were added after this call. */
 function keepListeners(emitter: EventEmitter, event: string): () => void {
   const before = new Set(emitter.rawListeners(event))
   return () => {

@@ -11,7 +11,7 @@ const reaching =
 
 interface TestFile {
   readonly reaches: boolean
-  /** Paths of imported files that also belong to tests. */
+  /** Paths of imported files, except sources of packages. */
   readonly imports: readonly string[]
 }
 const read = new Map<string, TestFile>()

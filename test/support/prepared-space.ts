@@ -105,7 +105,7 @@ export class PreparedSpace {
 
   async #fill(): Promise<void> {
     const ana = await connect({ as: 'ana', directory: this.folder })
-    // eve's token must not be changed by any line.
+    // Connects eve for questions in the background, so no line may change eve's token.
     const eve = await connect({ as: 'eve', directory: this.folder })
     onTestFinished(() => eve.close())
     this.#eve = eve

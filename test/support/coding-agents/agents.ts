@@ -44,7 +44,7 @@ export async function codingAgent(name: AgentName, options: AgentOptions): Promi
   return { command, args, env: { HOME: home, ...offline, ...env }, ...(mode !== undefined && { mode }) }
 }
 
-/** For tests of a coding agent: they are skipped if npm cannot install it, or fail if MEUP_REQUIRE_ALL=1. */
+/** Wraps a test of a coding agent. It is skipped if npm cannot install the agent, or fails if MEUP_REQUIRE_ALL=1. */
 export const withAgent =
   (name: AgentName, body: () => Promise<void>) =>
   async (context: TestContext): Promise<void> => {

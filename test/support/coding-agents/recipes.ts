@@ -9,7 +9,7 @@ import type { ToolUse } from './script.js'
 
 interface Recipe {
   readonly api: ModelApi
-  /** The session mode in which the agent asks before it edits and runs commands; absent = its default mode does. */
+  /** The session mode in which the agent asks before it edits and runs commands; absent = it does so in its default mode. */
   readonly mode?: string
   /** Converts a use of a tool to a call by the agent's names. Paths in `use` are absolute. */
   toToolCall(use: ToolUse): ToolCall

@@ -2,7 +2,7 @@
 export interface ModelRequest {
   /** The user's last message, with text that the agent has added. */
   readonly lastUserText: string
-  /** Results of tools since that message, in order. */
+  /** Results of tools since the user's last message, in order. */
   readonly toolResults: readonly string[]
 }
 
@@ -15,7 +15,7 @@ export type ToolUse =
   | { readonly kind: 'mcp'; readonly server: string; readonly tool: string; readonly args: object }
 
 export const shell = (command: string): ToolUse => ({ kind: 'shell', command })
-/** Paths are relative to the agent's working folder. */
+/** Writes a file. Its path is relative to the agent's working folder. */
 export const write = (path: string, text: string): ToolUse => ({ kind: 'write', path, text })
 export const read = (path: string): ToolUse => ({ kind: 'read', path })
 /** Replaces whole lines of a file. An agent must have read the file before. */
