@@ -54,7 +54,7 @@ const narrowChats = (seed: number): object[] =>
 /** A glob of two letters or digits and a star. */
 const globOf = (i: number): string => `${(i % 1296).toString(36).padStart(2, '0')}*`
 
-/** In turn: a grant, a revocation of capabilities that were not granted, and a revocation of some that were. */
+/** Makes in turn a grant, a revocation of capabilities that were not granted, and a revocation of some that were granted. */
 function coverage(i: number): Buffer {
   const grant = narrowChats(Math.floor(i / 3))
   const recipient = 'r0'

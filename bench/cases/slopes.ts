@@ -25,7 +25,7 @@ interface Dimension {
   readonly thoughts?: boolean
 }
 
-/** Three sizes over three decades. For the log, they are multiplied by a hundred envelopes. */
+/** Three sizes, from one to a thousand. For the log, each size is a number of hundreds of envelopes. */
 const thousandfold = [1, 30, 1000]
 /** Maximum grants per participant. */
 const maxGranted = 200

@@ -7,7 +7,7 @@ import { decimals, type Section } from '../report/section.js'
 
 /** Folders of the gateway in the order in which a frame passes them; files outside of them, such as those of `protocol`, come last. */
 const order = ['transport', 'host', 'core/admission', 'core/state', 'core', 'storage', 'log', 'core/delivery']
-/** Files that read after the delivery: the index of turns, and the parsers that it uses. */
+/** Files that read the log after the delivery: the index of turns, and the parsers that it uses. */
 const readsLater = [
   ...['packages/gateway/src/index/', 'packages/folds/'],
   ...['packages/gateway/src/core/parsed-rows.ts', 'protocol/src/exact-json.ts'],

@@ -33,7 +33,7 @@ const canPin =
 /** The cores that this process could use when it began, in the notation of `taskset`. */
 const everyCore = /^Cpus_allowed_list:\s+(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
 
-/** Returns the command that runs a program on all of these cores, even though this process is pinned. */
+/** Returns the command that runs a program on every core that this process had at its start, even if the process is pinned. */
 export const onEveryCore = (command: string, args: readonly string[]): [command: string, args: string[]] =>
   canPin ? ['taskset', ['-c', everyCore, command, ...args]] : [command, [...args]]
 
