@@ -87,7 +87,7 @@ async function play(): Promise<void> {
   console.log('\nEvery step was as expected.')
 }
 
-/** Approves edits and tests; no one removes anything. */
+/** Lets ana approve edits and tests, and reject commands that remove something. Returns the list of decisions. */
 function decide(ana: SpaceClient): string[] {
   const decided: string[] = []
   ana.proposals.on('proposal', ({ id, params }) => {

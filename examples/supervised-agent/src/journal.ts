@@ -23,7 +23,7 @@ export class Journal {
     console.log(`\n${this.#chapters}. ${title}\n`)
   }
 
-  /** The MCP and capability envelopes of this chapter, as `ana mcp.request for mcp.proposal`. */
+  /** The MCP and capability envelopes since the last call of `chapter`, as `ana mcp.request for mcp.proposal`. */
   get acts(): readonly string[] {
     return this.#acts
   }
@@ -53,7 +53,7 @@ export class Journal {
     const { id, kind } = envelope
     this.#kinds.set(id, kind)
     const lines = this.#conversation.lines(envelope)
-    // Responses of tools are not decisions.
+    // Responses of tools are left out, because they are not decisions.
     if (/^(mcp|capability)\./.test(kind) && kind !== 'mcp.response') {
       this.#acts.push(this.#describe(envelope))
     }
