@@ -15,7 +15,7 @@ const mayBeInexact =
 /** Matches a token of JSON. Strings are matched by an unrolled loop, so that long ones do not overflow the stack. */
 const tokens = () => /[ \t\n\r]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|[{}[\]:,]|[^ \t\n\r{}[\]:,"]+)/y
 
-/** Whether JavaScript would write a number differently, or would round other numbers to the same value. */
+/** Returns `true` if JavaScript would write a number differently, or would round other numbers to the same value. */
 const isInexact = (token: string): boolean =>
   /^[-\d]/.test(token) &&
   (String(Number(token)) !== token || (/^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token))))

@@ -118,7 +118,7 @@ export function normalise(object: JsonObject, bytes: Uint8Array): Normalised | P
   return { value, payload }
 }
 
-/** Renames an alias in a payload. `drop`: removes it, because the canonical member has the same value. */
+/** Renames an alias in a payload. `drop`: removes the alias instead, because the canonical member has the same value. */
 function rename(payload: Uint8Array, alias: string, name: string, drop: boolean): Uint8Array {
   const { members } = readObject(payload) as JsonObject
   const isAlias = (member: Member): boolean => isNamed(member, alias, payload)

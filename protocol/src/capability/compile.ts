@@ -308,7 +308,7 @@ const maxPlaces = 16
 /** Units of work to try one sign on one capability, for the choice of both signs together. */
 const WORK_PER_TRIAL = 1 / 4
 
-/** Chooses the two signs that best distinguish the capabilities. Charges before it starts. */
+/** Chooses the two signs that best distinguish the capabilities. Charges for all the work before it starts. */
 function chooseSigns(capabilities: readonly Heads[], charge: (units: number) => void): Signs {
   const signs = listSigns(capabilities)
   charge(signs.length * capabilities.length * WORK_PER_TRIAL)

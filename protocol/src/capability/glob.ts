@@ -117,9 +117,9 @@ export function matchesAll({ tokens }: Glob): boolean {
 }
 
 /**
- * Whether the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal globs, a text that
- * `held` matches, and a `held` with a single star if `asked` has the same beginning and end. `false` does not prove the
- * opposite.
+ * Returns `true` if the glob `held` provably matches every string that `asked` matches [MEUP-4.12]. Recognizes equal globs, a
+ * text that `held` matches, and a `held` with a single star if `asked` has the same beginning and end. `false` does not prove
+ * the opposite.
  */
 export function globIncludes(held: Glob, asked: Glob): boolean {
   if (held.text !== undefined) return held.text === asked.text

@@ -77,7 +77,7 @@ function testsIn(node: Node): number {
   return parts.reduce((sum, part) => sum + testsIn(part), 1)
 }
 
-/** A test for values at any depth below an object (the key `**`), and its steps. */
+/** A test for values at any depth below an object (the key `**`), and the steps that it takes per value. */
 interface Inside {
   readonly test: Test
   readonly steps: number

@@ -1,6 +1,6 @@
 /**
- * Returns the new string. `place`: the path of keys to the string, such as `metadata/model`. Elements of a list have the place
- * of the list, and a key has the place of its value.
+ * Returns the text that replaces a string. `place`: the path of keys to the string, such as `metadata/model`. Elements of a
+ * list have the place of the list, and a key has the place of its value.
  */
 type Change = (text: string, place: string, isKey: boolean) => string
 

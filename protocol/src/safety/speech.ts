@@ -139,7 +139,7 @@ export interface Tail {
   readonly said: string
   /** Offsets in `said` at which one text ends and the next begins within a word. */
   readonly seams: readonly number[]
-  /** Whether `said` contains nothing that a secret could begin with. */
+  /** `true` if `said` contains nothing that a secret could begin with. */
   readonly isProse: boolean
 }
 
