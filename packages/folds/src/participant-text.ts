@@ -33,7 +33,7 @@ const isInForce = (restriction: RestrictionInfo | undefined, now: number): restr
 
 const minuteMs = 60_000
 
-/** The rest of a time in whole minutes; the last minute in seconds. */
+/** Formats the time that is left in whole minutes, and the last minute in seconds. */
 const formatLeft = (ms: number): string =>
   formatDuration(ms > minuteMs ? Math.ceil(ms / minuteMs) * minuteMs : ms)
 

@@ -13,7 +13,7 @@ export interface Redacted {
 const mark = '[redacted]'
 /** Marks omitted content. */
 const more = '…'
-/** Maximum characters of a payload in a view, and the minimum that each text counts. */
+/** Maximum characters of a payload in a view, and the minimum that is charged for each text. */
 const [maxPayloadChars, minTextChars] = [8192, 16]
 
 /** Matches names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all contain `apikey`. */
@@ -76,7 +76,7 @@ export const isSecretField = (object: Readonly<Record<string, unknown>>, field: 
   isSecretNamed(field, object[field]) || (field === 'value' && isSecretPair(object))
 
 /**
- * Whether the budget of characters has some left. Charges one character for each value, so that many empty ones exhaust it too.
+ * Returns `true` while the budget has characters left. Charges one for each value, so that many empty values exhaust it too.
  */
 function isLeft(budget: Budget): boolean {
   if (budget.left === 0) return false

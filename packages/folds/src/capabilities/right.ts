@@ -123,7 +123,7 @@ function describeGrant(
   return { words, ...(capability !== undefined && { capability }) }
 }
 
-/** Compiled capabilities by their list: many calls pass by the same list. `null` = cannot be compiled. */
+/** Compiled capabilities by their list, because many calls pass by the same list. `null` = cannot be compiled. */
 const compiled = new WeakMap<readonly Capability[], Capabilities | null>()
 
 /** Compiles a list of capabilities; `undefined` if this version cannot compile it. */

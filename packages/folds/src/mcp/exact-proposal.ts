@@ -16,7 +16,7 @@ export interface ProposedCall {
 export interface ExactText {
   /** The call as JSON on several lines, unmasked, with invisible characters escaped; a prefix if `isWhole` is false. */
   readonly text: string
-  /** Whether `text` is complete. Otherwise the surface may only offer to reject the proposal. */
+  /** `true` if `text` is complete. Otherwise the surface may only offer to reject the proposal. */
   readonly isWhole: boolean
   /** UTF-16 units of the complete call as compact JSON. */
   readonly chars: number

@@ -176,7 +176,7 @@ export class Narrator {
     return from === this.#agent ? 'answers' : 'asks'
   }
 
-  /** Writes a thought. Marks actions that an agent only claims with `says`, unlike steps of tools and the gateway. */
+  /** Writes a thought. `says` marks actions that an agent only claims, in contrast to steps of tools and the gateway. */
   #thought(envelope: Envelope): string[] {
     const { kind, from, payload } = envelope
     const answered = this.#thinkers.findAnswered(envelope)
@@ -293,8 +293,8 @@ export class Narrator {
   }
 
   /**
-   * Writes a decision with the refused call and its rationale, which no other envelope has. `blocked` concerns one text of a
-   * call.
+   * Writes a decision with the refused call and its rationale, which no other envelope has. A `blocked` decision withholds only
+   * one text of a call, not the call.
    */
   #decision({ id, to, payload }: Envelope): string {
     const [participant = ''] = to ?? []
@@ -373,7 +373,7 @@ const isCapability = (value: unknown): value is Capability => typeof value === '
 const quote = (reason: string | undefined): string =>
   reason === undefined || isBlank(reason) ? reasonText(null) : `"${onOneLine(reason)}"`
 
-/** Writes the rationale of a call. `isExpected`: also says that one is missing. */
+/** Writes the rationale of a call. `isExpected`: if it is missing, says so. */
 const formatReason = ({ rationale }: Envelope, isExpected: boolean): string =>
   isExpected || (rationale !== undefined && !isBlank(rationale)) ? ` — ${quote(rationale)}` : ''
 

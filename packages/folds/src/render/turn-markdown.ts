@@ -9,7 +9,7 @@ import { Narrator } from './narrator.js'
 /** The fields of a turn that an export needs. */
 export interface NarratedTurn
   extends Pick<TurnRecord, 'id' | 'agent' | 'turnNumber' | 'startedAt' | 'state'> {
-  /** Whether the first envelopes of the turn were pruned. */
+  /** `true` if the first envelopes of the turn were pruned. */
   readonly isTruncated?: boolean
 }
 

@@ -202,8 +202,8 @@ export function getNamed({ to, payload }: Pick<Asking, 'to' | 'payload'>): reado
 }
 
 /**
- * Whether a chat asks this participant, before considering what it answers. Without a name, it asks the front desk, if there is
- * one.
+ * Returns `true` if a chat asks this participant, regardless of whether it also answers. A chat that names no participant and
+ * answers nothing asks the front desk or, if the space has none, everyone.
  */
 export function asks(chat: Asking, id: string, frontDesk = id): boolean {
   if (chat.context !== undefined) return false

@@ -133,7 +133,7 @@ export class ContextStates {
     return kind === Kind.observeVisibility ? this.#show(envelope) : none
   }
 
-  /** Replaces the state by a welcome. Returns the runs that were hidden or shown in the meantime. */
+  /** Replaces the state by a welcome. Returns the runs that were hidden or shown since the last envelope. */
   onWelcome({ contexts, space }: Pick<WelcomePayload, 'contexts' | 'space'>): readonly ContextStateChange[] {
     const before = [...this.#open.values()]
     this.#head = space.head

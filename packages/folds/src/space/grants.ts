@@ -290,8 +290,8 @@ export interface GrantState {
   readonly recipient: string
   readonly capabilities: readonly Capability[]
   /**
-   * Whether the configured capabilities of the grantor alone cover the grant; then it needs no other proof until they change
-   * [MEUP-4.14].
+   * `true` if the configured capabilities of the grantor alone cover the grant, which needs no other proof until those
+   * capabilities change [MEUP-4.14].
    */
   readonly isGrounded?: true
 }

@@ -33,8 +33,8 @@ export type SpaceSnapshot<Kept extends Facts> = { readonly seq: number; readonly
 }
 
 /**
- * A space as known to one reader. Each fact is one fold, and only the facts that the reader names are folded. Dependencies
- * between facts are here: proposals of former members are closed [MEUP-3.22].
+ * A space as known to one reader. Each fact is one fold, and only the facts that the reader names are folded. Also handles
+ * dependencies between facts: proposals of former members are closed [MEUP-3.22].
  */
 export class SpaceView<const Kept extends Facts> {
   readonly facts: Kept

@@ -7,7 +7,7 @@ export interface CallPlace<Turn = OpenTurn> {
   readonly home: Turn
   /** The turns in which the end of the call completes a tool call. */
   readonly settles: readonly Turn[]
-  /** Whether a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
+  /** `true` if a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
   readonly isFulfilled?: true
 }
 

@@ -28,7 +28,7 @@ interface Trigger {
   readonly kind: string
   readonly from: string
   readonly to?: readonly string[] | undefined
-  /** Whether the chat hands a question over. An answer that names both the question and this chat answers this chat. */
+  /** `true` if the chat hands a question over. An answer that names both the question and this chat answers this chat. */
   readonly isHandOver?: true
 }
 

@@ -40,7 +40,7 @@ interface CallInTurn {
   readonly request: Envelope | undefined
   /** Whether the call counts as a decision of the turn. False if another participant reused the id of a refused call. */
   readonly isDispatched: boolean
-  /** Whether a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
+  /** `true` if a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
   readonly isFulfilled?: true
 }
 

@@ -301,7 +301,7 @@ class AgentTurn {
     return [{ type: 'ended', agent: this.#agent, envelope, ...this.end }]
   }
 
-  /** Reads the end of the turn; `undefined` if it is open, also again because the agent has resumed it. */
+  /** Reads the end of the turn; `undefined` if it is open, or open again because the agent has resumed it. */
   #readEnd(envelope: Envelope, isTakenBack: boolean): TurnEnd | undefined {
     const before = this.end
     if (before?.givenUp === null || this.#hasHandedOver) return before

@@ -17,7 +17,7 @@ export interface Rankable {
 }
 
 export interface Ranked {
-  /** 1 = look here first. */
+  /** The rank of the step; 1 = look here first. */
   readonly rank: number
   readonly signals: readonly WhySignal[]
 }
@@ -58,7 +58,7 @@ const weights = {
   contradicted: 0.5,
   /** The step hands a question over without numbers or names of the original. */
   dropped: 0.5,
-  /** The step nearly repeats an earlier act of the same participant, which already decided. */
+  /** The step nearly repeats an earlier act of the same participant, so the earlier act is more likely the decisive one. */
   repeated: -0.5,
 }
 /** The name of a signal, which explains a rank. */
