@@ -43,7 +43,7 @@ const maxPasses = 8
 export function compileSafety(settings: SafetySettings, options: SafetyOptions = {}): Safety {
   checkSettings(settings, takenNames)
   const { isKnownSecret } = options
-  /** Results by word, because several decodings contain the same words. */
+  /** Results of `isKnownSecret` by word, because several decodings contain the same words. */
   const answers = new Map<string, boolean>()
   const isKnown = (candidate: string): boolean => {
     const answer = answers.get(candidate) ?? isKnownSecret?.(candidate) === true

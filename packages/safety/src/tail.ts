@@ -52,8 +52,8 @@ export function tailOf(before: Tail | string, text: string): Tail {
 }
 
 /**
- * Matches a tag at the end of a text. It was only mentioned there, so it must not count as the beginning of thinking when the
- * text continues.
+ * Matches a tag at the end of a text. Such a text only mentions the tag, so the tag must not count as the beginning of thinking
+ * when the text continues.
  */
 const endsInTag = /<think(?:ing)?>$/i
 
@@ -99,7 +99,7 @@ function join({ said, seams }: Said, text: string): Said {
 const wordEnd = /[\w-]/
 const wordStart = /^[\w-]/
 
-/** Cuts to the last words. For that, each boundary counts as one character. */
+/** Cuts to the last words, in which each boundary counts as one character. */
 function lastWords({ said, seams }: Said): Said {
   if (seams.length === 0) return { said: said.slice(phraseStart(said, said.length - tailChars, 0)), seams }
   const starts = [0, ...seams]

@@ -26,7 +26,7 @@ function read(text: string, seam: number): { kept: Span[]; isThinking: boolean }
   if (!found.some(isTag)) return { kept: [{ start: 0, end: text.length }], isThinking: false }
   const lastOfLength = new Map(found.filter(isTicks).map(({ 0: ticks, index }) => [ticks, index]))
   const kept: Span[] = []
-  /** Offset before which all text is decided. */
+  /** Offset before which all text has already been kept or removed. */
   let at = 0
   let code: string | undefined
   let begun: RegExpMatchArray | undefined
@@ -50,7 +50,10 @@ function read(text: string, seam: number): { kept: Span[]; isThinking: boolean }
   return { kept, isThinking: isBegun }
 }
 
-/** Whether a tag without a closing tag begins raw thinking. `from`: offset before which all text is decided. */
+/**
+ * Returns `true` if a tag without a closing tag begins raw thinking. `from`: offset before which all text has already been kept
+ * or removed.
+ */
 function beginsThinking(
   text: string,
   { 0: tag, index = 0 }: RegExpMatchArray,

@@ -56,7 +56,7 @@ describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base
         const cut = Math.floor(text.length / 2)
         return !isHidden(guard(`${text.slice(cut)} here`, tailOf('', `see ${text.slice(0, cut)}`)))
       })
-      // Some secrets have their essential part in the first half of the text: there it must be masked.
+      // Some secrets have their essential part in the first half of the text, so the guard must mask them in that half.
       const known = missed.filter(({ text }) => !isHidden(guard(text.slice(0, Math.floor(text.length / 2)))))
       expect(known).toEqual([])
     })

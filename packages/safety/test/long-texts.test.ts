@@ -62,7 +62,7 @@ describe('of a text that is much longer than what may be shown', () => {
     expect(seen(guard('word '.repeat(2000)))).toBe(`${'word '.repeat(20).slice(0, 99)}…`)
   })
 
-  // The masked text is longer than its marks, so that the cut moves behind the end of the scanned part.
+  // The secrets are longer than the marks that replace them, so that the cut moves behind the end of the scanned part.
   test.for([
     ['many secrets', `${long.padEnd(60, 'x')} `.repeat(33)],
     ['a secret that is nearly all that was read', `${long.padEnd(2080, 'x')} `],

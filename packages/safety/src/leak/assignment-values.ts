@@ -19,7 +19,7 @@ const assigned: readonly Joint[] = [
   [/:[ \t]*\n\s{1,12}(?=\S+[ \t]*(?:\n|$))/y, 12],
 ]
 
-/** Notations that begin otherwise. */
+/** Notations that begin without an assignment sign. */
 const said: readonly Joint[] = [
   [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
   // `process.env.NAME ?? '…'`

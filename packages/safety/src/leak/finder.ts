@@ -113,7 +113,7 @@ const isAcross = (place: number, { start, end }: Span): boolean => start < place
 
 const word = /^[A-Z]?[a-z]+[.,;:!?)]*\s*\n\s*$/
 
-/** Whether a secret in joined lines is one of `known`, extended by the last word of the previous line. */
+/** Returns `true` if a secret in joined lines is one of `known`, extended by the last word of the previous line. */
 function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): boolean {
   const inside = lastFrom(known, secret.end - 1)
   if (inside === undefined || inside.end < secret.end || inside.start <= secret.start) return false
@@ -240,7 +240,7 @@ function standsAt(word: string, text: string, start: number): boolean {
     const code = text.charCodeAt(start + at)
     const wanted = word.charCodeAt(at)
     if (code === wanted) continue
-    // The case of non-ASCII letters may depend on context.
+    // The case of non-ASCII letters may depend on their neighbours, so compare the whole word.
     if (code >= 0x80) return text.slice(start, start + word.length).toLowerCase() === word
     if (code < 0x41 || code > 0x5a || code + 0x20 !== wanted) return false
   }
@@ -249,7 +249,7 @@ function standsAt(word: string, text: string, start: number): boolean {
 
 const isBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)
 
-/** Whether there are neither blanks nor the end between two positions. */
+/** Returns `true` if there is neither a blank nor the end of the text between two positions. */
 function isVisible(text: string, from: number, to: number): boolean {
   if (to > text.length) return false
   for (let at = from; at < to; at++) if (isBlank(text.charCodeAt(at))) return false
