@@ -59,7 +59,7 @@ test(
     expect(again.seq).toBe(receipt?.seq)
     const { line, others } = await wireOf(two.url, 'bob')
     line.send(JSON.stringify({ kind: 'observe.subscribe', payload: { reasoning: 'none' } }))
-    // Only after the replay, the gateway confirms the subscription.
+    // The gateway confirms the subscription only after the replay, so wait for the confirmation.
     await expect.poll(() => others.filter((text) => text.includes('"reasoning":"none"'))).not.toEqual([])
 
     // Both gateways list the same present participants. None that is connected to the other gateway has left.
@@ -118,7 +118,7 @@ for (const [what, end] of [
         if (what === 'killed') {
           other = await startSharing(servers, 1)
         } else {
-          // The stopped gateway continues, is no longer the leader, and follows with the same bytes.
+          // The stopped gateway continues as a follower, and sends its readers the same bytes as the leader.
           before.process.kill('SIGCONT')
           other = before
           accepted.push(...(await Promise.all(stopped)))

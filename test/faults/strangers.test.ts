@@ -54,7 +54,7 @@ test(`${strangers} connections without a token: who has one is served all along,
           socket.write(openings[number % openings.length] ?? '')
           resolve()
         })
-        // The gateway may close the connection at once, or while the client writes.
+        // The gateway may close the connection at once, or while the client writes, so an error is expected.
         socket.on('error', () => resolve())
         socket.on('close', () => sockets.delete(socket))
         socket.resume()

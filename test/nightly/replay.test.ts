@@ -5,7 +5,7 @@ import { commandLine, meup, spawnMeup, temporaryFolder } from '../support/cli.js
 import { alone, recordedSpace } from '../support/recorded.js'
 import { inTmux, openPane } from '../support/tmux.js'
 
-/** Returns a text without its beginning, which must be this one. */
+/** Returns the rest of a text after `beginning`, with which it must begin. */
 function behind(beginning: string, text: string): string {
   expect(text.slice(0, beginning.length)).toBe(beginning)
   return text.slice(beginning.length)

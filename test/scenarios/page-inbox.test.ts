@@ -80,7 +80,7 @@ test(
     await page.shows('A text of repo')
     await page.screenshot(pictures('inbox'))
 
-    // Decide one proposal, with its change in view. The next one follows.
+    // Decide one proposal, with its change in view. The page then shows the next proposal.
     await page.shows('Its server says that the tool may delete or overwrite.')
     await page.click('.review .decision button', 'Approve anyway')
     await page.click('.review .decision button', 'Yes, approve it')
@@ -88,7 +88,7 @@ test(
     await page.shows('report1')
     expect((await queue(page))[0]?.[1]).toHaveLength(2)
 
-    // To approve a group of destructive proposals, the user has to type their number; to reject it, not.
+    // To approve a group of destructive proposals, the user has to type their number, but not to reject the group.
     await page.click('.queue button', 'Decide all 2')
     expect(await isDisabled(page, 'Approve 2')).toBe(true)
     await page.type('.group-review .number', '2')

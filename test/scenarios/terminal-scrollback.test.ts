@@ -89,7 +89,7 @@ test(
     await run.thought('the first thought')
     await pane.sees('planner  ○ Thinking')
     pane.type('typed before')
-    // Lines that are drawn while the terminal is resized may have either width.
+    // Lines that are drawn while the terminal is resized may have the old or the new width, so wait before the resize.
     await pane.sees('> typed before')
     pane.resize(45, 12)
     await pane.shows((screen) => expect(screen).toMatch(/^── ana in demo ─{29}$/m))

@@ -217,7 +217,7 @@ test('the gateway listens before its participants have started', async () => {
   expect(ana.participants.map(({ id }) => id)).toContain('tools')
 })
 
-// On a busy machine, a single shutdown may take too long.
+// On a busy machine, a single shutdown may take too long, so the test is repeated if it fails.
 test('a signal ends a start that is under way', { retry: 2 }, async () => {
   const folder = temporaryFolder({ 'space.yaml': slow, 'server.cjs': slowServer })
   const { said, process, ended } = spawnMeup(['up'], folder)

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest'
 
 export interface Asked {
   readonly headers?: OutgoingHttpHeaders
-  /** Body of the request, which is then a POST. */
+  /** Body of the request; a request with a body is a POST. */
   readonly body?: string
   /** Certificate of the authority that the server's certificate must be from. */
   readonly ca?: string

@@ -57,7 +57,7 @@ export async function runHere(
     process.argv = [process.execPath, join(cli, 'bin/meup.js'), ...args]
     process.env = env
     process.exitCode = undefined
-    // A module with another query string is evaluated again.
+    // The query string differs each time, so that the module is evaluated again.
     await import(/* @vite-ignore */ `${main}?run=${++runs}`)
     return { code: Number(process.exitCode ?? 0), stdout: stdout.text, stderr: stderr.text }
   } finally {

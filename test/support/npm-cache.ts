@@ -39,7 +39,7 @@ export async function installProgram(
       await rename(partial, folder)
     } catch (error) {
       await rm(partial, { recursive: true, force: true })
-      // Another process has installed the package in the meantime.
+      // If the folder exists, another process has installed the package.
       if (!existsSync(folder)) throw error
     }
   }

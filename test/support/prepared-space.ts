@@ -148,7 +148,7 @@ export class PreparedSpace {
     try {
       return await act()
     } finally {
-      // Fails if the line has already decided the proposal.
+      // Ignores failures, because the line may already have decided the proposal.
       await Promise.allSettled([
         space.send({ kind: 'mcp.withdraw', correlationId: id, payload: { reason: 'over' } }),
       ])

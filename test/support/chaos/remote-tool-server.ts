@@ -90,12 +90,12 @@ export async function serveRemoteTools() {
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-    /** Forgets all sessions. `way`: how the server reports that from now on. */
+    /** Forgets all sessions. `way`: how the server reports unknown sessions from now on, as an index of `lost`. */
     forget(way: number): void {
       sessions.clear()
       forgets = lost[way % lost.length]
     },
-    /** Makes the next response invalid. `way`: in which way. */
+    /** Makes the next response invalid. `way`: an index of `broken`. */
     break(way: number): void {
       next = broken[way % broken.length]
     },

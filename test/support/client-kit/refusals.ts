@@ -213,7 +213,7 @@ const isOwn =
 const pausedScript: Script = ({ envelope }) =>
   ['mcp.response', 'observe.subscribe'].includes(envelope.kind) ? undefined : { code: 'participant_paused' }
 
-/** Refuses the first frame of a kind. The result waits until the client has sent the frame again. */
+/** Refuses the first frame of a kind. Returns a function that waits until the client has sent the frame again. */
 function refuseOnce(line: Line, refused: string, refusal: { code: string; retryAfterMs?: number }) {
   let first: Sent | undefined
   line.gateway.script = (sent) => {

@@ -10,7 +10,7 @@ export interface ToolCall {
 
 /** An answer of the model, which is streamed in the order of the fields. */
 interface Answer {
-  /** Number of earlier answers. */
+  /** Number of answers that the model has given before this one. */
   readonly index: number
   readonly thought?: string
   readonly text?: string
