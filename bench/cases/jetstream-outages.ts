@@ -111,7 +111,7 @@ async function outage(space: SpaceClient, broken: Breaking): Promise<number> {
     isOver = true
     await loaded
   }
-  // If a sender fails, the test fails at once instead of waiting for `work`.
+  // If a sender fails, the measurement fails at once instead of waiting for `work`.
   await Promise.race([work(), loaded.then(() => new Promise<never>(() => {}))])
   const gaps = acknowledged.map((at, i) => at - (acknowledged[i - 1] ?? at))
   return Math.max(...gaps) / 1000

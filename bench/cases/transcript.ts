@@ -16,7 +16,7 @@ const turnsARound = 40
 const words = (chars: number): string =>
   'the report of the tests says '.repeat(Math.ceil(chars / 29)).slice(0, chars)
 
-/** Commits of a turn to the transcript: prompts, thoughts and answers, and results. */
+/** Number of commits of a turn to the transcript: prompts, thoughts and answers, and results. */
 const commits = 6
 
 /** Measures turns of a scripted model with one tool call, with and without a transcript. */

@@ -144,7 +144,7 @@ export class Crowd {
     }
   }
 
-  /** Waits for `work`. Rejects if a connection fails before. */
+  /** Waits for `work`. Rejects if a connection fails before `work` has ended. */
   within<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.failed])
   }

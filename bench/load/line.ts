@@ -86,7 +86,7 @@ export function openLine(
       ...{ seat, socket, reader, wrapping, failed, greeting: '', onRead: undefined, onText: undefined },
       close: () => {
         isClosing = true
-        // A connection that has failed is already closed.
+        // A connection that has failed is already closed, so there is nothing to wait for.
         if (socket.closed) return Promise.resolve()
         return new Promise((closed) => {
           socket.once('close', () => closed())

@@ -44,7 +44,7 @@ export function textsOf(kind: TextKind, bytes: number): string[] {
   })
 }
 
-/** Cuts the words into consecutive texts, until one begins at the start again. */
+/** Cuts the words into consecutive texts, until a text would begin at the first word again. */
 function cutWords(bytes: number): string[] {
   const texts: string[] = []
   for (let at = 0; texts.length < maxTexts && (at > 0 || texts.length === 0); ) {

@@ -39,7 +39,7 @@ export async function mcpCall({ rounds, smoke }: QuickOptions): Promise<number[]
   const direct = () => client.callTool({ name: 'echo', arguments: echo })
   const bridged = () => ana.call('everything/echo', echo)
   const ratios: number[] = []
-  // The first round warms up.
+  // The first round warms up and is not counted.
   for (let round = -1; round < rounds; round++) {
     const ratio = (await timeOf(direct, calls)) / (await timeOf(bridged, calls))
     if (round >= 0) ratios.push(ratio)

@@ -46,7 +46,7 @@ export async function reading(options: QuickOptions): Promise<number[]> {
   const bare = await startBare()
   cleanup.defer(() => bare.stop())
   const ratios: number[] = []
-  // The first round warms up.
+  // The first round warms up and is not counted.
   for (let round = -1; round < options.rounds; round++) {
     const lengths: number[] = []
     const ofGateway = await cpuOf(gateway, async () => {
@@ -81,7 +81,7 @@ export async function start(options: QuickOptions): Promise<number[]> {
   mkdirSync(dirname(path), { recursive: true })
   await fill(path, loggedIn(options), spaceName)
   const ratios: number[] = []
-  // The first round fills the caches of the disk, and indexes the log.
+  // The first round fills the caches of the disk, indexes the log, and is not counted.
   for (let round = -1; round < options.rounds; round++) {
     const ratio = (await timeOf(startBare)) / (await timeOf(() => startGateway(folder)))
     if (round >= 0) ratios.push(ratio)
