@@ -45,10 +45,8 @@ const schemas = {
   [Kind.systemSpace]: payloads.SpacePayload,
 } satisfies Record<Kind, TSchema>
 
-/** The payload schema of each kind. */
 export const payloadSchemas: Readonly<Record<Kind, TSchema>> = schemas
 
-/** The payload type of each kind. */
 export type Payloads = { readonly [K in Kind]: Static<(typeof schemas)[K]> }
 
 /** An envelope of one kind, with the payload of that kind. */
