@@ -8,7 +8,7 @@ export type Source = Pick<Envelope, 'id' | 'from' | 'kind' | 'to' | 'correlation
 /** Whether the reader of a view may read an envelope [MEUP-8.1]. */
 export type MayRead = (source: Source) => boolean
 
-/** Permits everything. */
+/** Permits the reading of every envelope. */
 export const mayReadAll: MayRead = () => true
 
 /** A text of a view with its envelope. `text`: `null` if the reader may not read it. */

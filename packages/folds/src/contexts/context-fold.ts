@@ -33,7 +33,6 @@ export interface ContextOptions {
 }
 
 interface ContextChange {
-  /** The changed contexts. */
   readonly contexts: readonly ContextView[]
   /** Whether the envelope came after the end of its context [MEUP-2.7]. */
   readonly isLate: boolean

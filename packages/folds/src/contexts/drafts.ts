@@ -81,7 +81,7 @@ export type AnswerDraft = {
   readonly contributors: string[]
   readonly counts: { -readonly [Key in keyof Counts]: number }
   readonly proposals: string[]
-  /** Approximate size in memory, in characters. */
+  /** Approximate size of the context in memory, in characters. */
   weight: number
 }
 

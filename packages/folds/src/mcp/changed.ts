@@ -4,7 +4,7 @@ import { isObject } from '../text.js'
 /** Key in `_meta` of a result that was changed from what its tool returned. */
 const changedKey = 'meup/changed'
 const replaced = 'characters that are not Unicode were replaced'
-/** Deeper responses are refused by every space. */
+/** Maximum nesting that is searched; every space refuses deeper responses. */
 const maxDepth = 64
 
 /** Marks a result with replaced characters. Leaves errors unchanged. */

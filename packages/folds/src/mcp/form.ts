@@ -16,7 +16,6 @@ export interface FormField {
   readonly format: 'email' | 'uri' | 'date' | 'date-time' | undefined
   /** Options of a `choice` or `choices`. */
   readonly options: readonly FormOption[]
-  /** The initial input of the field. */
   readonly initial: Filled
   /** Minimum value, text length, or number of choices. */
   readonly min: number

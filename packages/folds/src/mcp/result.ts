@@ -44,7 +44,7 @@ export function getCommandExitCode({ result }: Payload): number | undefined {
 
 const exitCodeNames = ['exitCode', 'exit_code', 'exitStatus', 'returncode'] as const
 
-/** Reads a JSON-RPC response. */
+/** Reads outcome, size and text of a JSON-RPC response. */
 export function readResult(payload: Payload, guard: Guard): Result {
   const { result, error } = payload
   if (isGiven(error)) return failure(errorText(error, guard), guard)

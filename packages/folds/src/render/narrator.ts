@@ -241,7 +241,7 @@ export class Narrator {
     const call = this.#calls.findCancelled(envelope)
     if (call === undefined) return `${from} sends ${this.#toolIn(payload)}${this.#argumentsIn(payload)}`
     const reason = getCancellation(payload)?.reason
-    // Cancelling the request that the agent answers cancels the turn.
+    // Cancelling the request that the agent answers cancels the turn, and with it the open calls.
     if (this.#agent !== undefined && call.from !== this.#agent) this.#cancelOpen(reason)
     return `${from} cancels ${call.data.tool}${link('tool_call', call.id)}${because(this.#clean(reason))}`
   }

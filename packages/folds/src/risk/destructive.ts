@@ -168,7 +168,7 @@ const prefixes: ReadonlySet<string> = new Set([
 /** Options of `find` that run a command for each file. */
 const handsOver = new Set(['-exec', '-execdir', '-ok', '-okdir'])
 
-/** Why a command line may destroy data, or cannot be analyzed; `undefined` = no known risk. */
+/** Returns why a command line may destroy data, or cannot be analyzed; `undefined` = no known risk. */
 export function findInCommand(line: string, depth = 0): string | undefined {
   const sql = findInSql(line)
   if (sql !== undefined) return sql
@@ -226,7 +226,7 @@ function skipPrefixes(words: readonly string[]): readonly string[] {
     const word = words[at] ?? ''
     if (/^\w+=/.test(word)) continue
     if (prefixes.has(nameOf(word))) isPrefixed = true
-    // Options of a prefix such as `sudo -E`, and their numeric values, belong to it.
+    // Also skips the options of a prefix, such as `sudo -E`, and their numeric values.
     else if (!(isPrefixed && /^(?:-|\d+[smhd]?$)/.test(word))) break
   }
   return words.slice(at)
@@ -242,7 +242,7 @@ const briefly = (text: string): string => (text.length <= maxBrief ? text : `${t
 const code =
   /\b(?:rmtree|unlink(?:Sync)?|rmdir(?:Sync)?|rmSync|removedirs|os\.remove|fs\.rm|Remove-Item|unlink_all|delete_all|system\s*\()/
 
-/** Why a program text may destroy something. */
+/** Returns why a program text may destroy something; `undefined` = no known risk. */
 export function findInCode(text: string): string | undefined {
   const [found] = code.exec(text) ?? []
   return found === undefined ? undefined : `\`${found}\` deletes files or runs a command.`
@@ -257,7 +257,7 @@ const statements: readonly RegExp[] = [
   /\bUPDATE\s+[\w."`[\]]+\s+SET\b(?![^;]*\bWHERE\b)/i,
 ]
 
-/** Why SQL may destroy something. */
+/** Returns why SQL may destroy something; `undefined` = no known risk. */
 export function findInSql(text: string): string | undefined {
   const plain = text.replaceAll(comments, ' ')
   for (const pattern of statements) {

@@ -55,7 +55,7 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'asked' }
   /** `by`: the addressee whose answer it is, even if the gateway responded for it [MEUP-2.15]. */
   | { readonly what: 'answered'; readonly by: string }
-  /** The asker has cancelled it, or the call of an elicitation has ended. */
+  /** The asker has cancelled the call, or the call that an elicitation is about has ended. */
   | { readonly what: 'cancelled'; readonly reason: unknown }
   /** A request has fulfilled the proposal. */
   | { readonly what: 'fulfilled'; readonly by: string }

@@ -471,10 +471,10 @@ function getEndRole(change: CallChange<CallPlace>): number {
     case 'rejected':
       return Role.settle
     case 'withdrawn':
-      // Pruned calls do not belong to a turn.
+      // Pruned calls do not belong to a turn, so their end has no role.
       return change.why === 'pruned' ? 0 : Role.settle
     case 'expired':
-      // A fulfilled proposal ends with the answer to its request.
+      // A fulfilled proposal ends with the answer to its request, not with its expiry.
       return change.call.data.isFulfilled ? 0 : Role.expire
   }
   return 0

@@ -25,7 +25,6 @@ import {
 } from './record.js'
 
 export interface FoldTurnOptions {
-  /** Name of the space. */
   readonly space: string
   /** Epoch of the log; the `session_id` of its turns. */
   readonly epoch: string

@@ -72,7 +72,7 @@ export interface Beginning {
   readonly startedAt: string
 }
 
-/** The effects of one envelope. */
+/** The effects of one envelope on turns. */
 export interface Assigned {
   readonly begun: readonly Beginning[]
   /** Marks on turns. Marks that end calls come first, in the order in which the calls end. */
@@ -107,7 +107,7 @@ const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const unassigned: Assigned = { begun: [], marks: [], at: '' }
 
-/** Collects the effects of one envelope. */
+/** Collects the effects of one envelope on turns. */
 export class Marking {
   /** Number of changes of all turns so far. */
   touches = 0
