@@ -36,7 +36,7 @@ const prose = new RegExp(
  * model, or an encoding. When the rules are generated, it is proved that they do not match prose.
  */
 export function isProse(text: string): boolean {
-  // The same text is often checked several times in a row.
+  // The same text is often checked several times in a row, so the last answer is kept.
   if (text === asked) return answer
   asked = text
   prose.lastIndex = 0

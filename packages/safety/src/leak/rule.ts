@@ -119,7 +119,7 @@ export function createOwnDetector(
         // Includes the preceding character, because it decides whether a word begins.
         const from = Math.max(0, first - 1)
         const part = text.slice(from, end)
-        // Finding the position of a match takes ten times as long as testing for one.
+        // Tests first, because finding the position of a match takes ten times as long.
         if (!test(part)) continue
         const matcher = compiled.matcher(part)
         at = Math.max(at, first)
