@@ -12,7 +12,7 @@ const participants = {
 }
 const rounds = 50
 const roundMs = 100
-/** One token per round, and none saved up. */
+/** The gateway refills one token per round, and no more than one is saved up. */
 const rate = { perSecond: 1000 / roundMs, burst: 1 }
 const perRound = 10
 

@@ -211,7 +211,7 @@ test(
     expect(up.process.exitCode).toBeNull()
     expect(await metricOf(up.url, 'meup_unhandled_rejections_total')).toBe(0)
 
-    // All programs come back without help.
+    // Wait until all programs have come back on their own.
     await ping.whenPresent([...programs, 'ana', 'ben'], { timeoutMs: 120_000 })
     expect((await ask('flaky', 'well?')).text).toBe('pong well?')
     expect((await ask('thinker', 'well?')).text).toBe('I think so.')

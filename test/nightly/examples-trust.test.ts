@@ -144,7 +144,7 @@ const look = { method: 'tools/call', params: { name: 'list_directory' } }
 function expectEverythingSeen(log: readonly AnyEnvelope[]): void {
   const asked = log.findIndex(({ kind }) => kind === Kind.chat)
   const answered = log.findIndex(({ kind, from }) => kind === Kind.chat && from === 'clerk')
-  // Presence of programs may come at any time.
+  // Presence of programs may come at any time, so leave it out.
   const seen = log.slice(asked, answered + 1).filter(({ kind }) => kind !== Kind.systemPresence)
   expect(seen.map(({ from, kind }) => `${from} ${kind}`)).toEqual([
     'ana chat',

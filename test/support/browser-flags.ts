@@ -1,4 +1,3 @@
-/** Flags of a headless browser. */
 export const browserFlags = [
   '--headless',
   '--no-sandbox',

@@ -11,7 +11,6 @@ interface ScriptedCall {
   readonly name: string
   /** Arguments; a string for a tool that does not take JSON. */
   readonly args: object | string
-  /** Namespace of the tool. */
   readonly namespace?: string
 }
 

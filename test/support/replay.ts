@@ -14,7 +14,7 @@ export interface Stage extends AsyncDisposable {
   /** Records the envelopes that an observer receives. */
   readonly heard: EnvelopeRecorder
   seat(name: string): SpaceClient
-  /** Connects the observer again, now. */
+  /** Connects the observer once more, as a reader that joins late and reads the log from its start. */
   latecomer(): Promise<SpaceClient>
   /** Sends envelopes, each as the participant that it names. Resolves when the observer has received the last one. */
   play(...examples: readonly Example[]): Promise<AnyEnvelope[]>

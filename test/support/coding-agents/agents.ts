@@ -10,9 +10,7 @@ import type { ModelRule } from './script.js'
 interface AgentOptions {
   /** Rules by which the agent's model answers. */
   readonly model: readonly ModelRule[]
-  /** The agent's home folder. */
   readonly home: string
-  /** The agent's working folder. */
   readonly cwd: string
 }
 
