@@ -13,7 +13,7 @@ const rich = (kind: string, payload: object): Example => ({
   payload,
 })
 
-/** The extended example of the document's Option 4: more kinds, with payloads of their own. */
+/** The extended example of Option 4 in ADR-T8K: more kinds, with payloads of their own. */
 const extended: Example[] = [
   chat('user', 'Should we deploy this code change that modifies the authentication system?'),
   rich('start', {

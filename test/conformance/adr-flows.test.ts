@@ -13,7 +13,7 @@ const question = 'Should we deploy this auth change?'
 const answer =
   'I recommend against deploying. The security tests are failing and auth issues are too risky even with a rollback plan.'
 
-/** Plays the agent of the single-agent flow. The document's requests have no `to`; here they are addressed to `tools`. */
+/** Plays the agent of the single-agent flow. In ADR-T8K, requests have no `to`; in this test they are addressed to `tools`. */
 async function reviewDeployment(turn: Turn): Promise<void> {
   await using run = await turn.reason('Analyzing deployment safety...')
   await run.thought('Need to check test results')

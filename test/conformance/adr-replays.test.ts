@@ -18,7 +18,7 @@ const inside = (all: readonly AnyEnvelope[], root: string): AnyEnvelope[] =>
 
 const withoutPlace = ({ seq: _, ts: __, protocol: ___, ...envelope }: AnyEnvelope) => envelope
 
-/** The run of the document's first flow. */
+/** The run of the first flow in ADR-T8K. */
 const context = 'msg-101'
 const single: Example[] = [
   chat('user', 'Should we deploy this auth change?', { id: 'msg-100' }),
@@ -36,7 +36,7 @@ const sides = [
   { agent: 'security-agent', context: 'msg-201', answer: 'msg-210', tool: 'security_scan' },
   { agent: 'perf-agent', context: 'msg-202', answer: 'msg-211', tool: 'load_test' },
 ] as const
-/** The envelopes of the document's second flow. */
+/** The envelopes of the second flow in ADR-T8K. */
 const several: Example[] = [
   chat('user', 'Should we deploy this auth change?', { id: 'msg-200' }),
   ...sides.map(({ agent, context: id }) => start(agent, 'Looking...', { id, correlationId: 'msg-200' })),

@@ -8,7 +8,7 @@ import { repositoryRoot } from '../support/files.js'
 import { readText, testFiles } from '../support/packages.js'
 import { verifies } from '../verifies.js'
 
-/** Names of tests that the document demands. */
+/** Names of tests that the requirements (`test/requirements/summary.ts`) demand. */
 const named = [
   'test_turn_narrative_set_and_get',
   'test_record_tool_call_with_rationale',

@@ -7,7 +7,7 @@ import { verifies } from '../verifies.js'
 const context = 'reason-123'
 const rich = (kind: string, payload: object) => ({ kind: `reasoning.${kind}`, context, payload })
 
-/** The document's example, shortened. */
+/** The example of rich kinds in ADR-T8K, shortened. */
 const flow = [
   rich('start', { goal: 'Evaluate deployment safety', approach: 'security-first analysis' }),
   rich('question', { questions: ['Which auth components are modified?', 'Is there a rollback plan?'] }),

@@ -21,7 +21,7 @@ const results: Record<string, Record<string, unknown>> = {
   file_read: { isError: true, content: [{ type: 'text', text: 'no such file' }] },
 }
 
-/** The question in the document's example of a terminal. */
+/** The question in the terminal example of the document `reasoning-summary` (see `test/requirements`). */
 export const updates = 'search for recent project updates'
 
 /** The agent's reaction to each question. */

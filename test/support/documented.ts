@@ -1,7 +1,7 @@
 import { type AnyEnvelope, GATEWAY, Kind } from '@meup/protocol'
 
 /**
- * Selects the envelopes that the document's examples show: not the gateway's own (`system.*`), nor responses of tools
+ * Selects the envelopes that the examples of ADR-T8K show: not the gateway's own (`system.*`), nor responses of tools
  * (`mcp.response`).
  */
 export const asDocumented = (all: readonly AnyEnvelope[]): AnyEnvelope[] =>

@@ -7,7 +7,7 @@ import {
   recordEnvelopes,
 } from '../../packages/agent-sdk/test/support/record-envelopes.js'
 
-/** An envelope as the document writes it, with its sender. */
+/** An envelope as ADR-T8K writes it, with its sender. */
 export type Example = Draft & { readonly from: string }
 
 export interface Stage extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface Stage extends AsyncDisposable {
   play(...examples: readonly Example[]): Promise<AnyEnvelope[]>
 }
 
-/** Opens a space in which every sender of the document may do everything. */
+/** Opens a space in which every sender of the examples may do everything. */
 export async function stage(...names: readonly string[]): Promise<Stage> {
   const participants = Object.fromEntries([...names, 'observer'].map((name) => [name, ['*']]))
   const space = await createTestSpace({ participants })
