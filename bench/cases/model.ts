@@ -86,7 +86,10 @@ async function measure({ process, ask }: Caller, asked: Asked): Promise<Cost> {
   return { cpu: 1000 * (process.cpu() - cpu), ms }
 }
 
-/** Starts the model, a space with a participant that offers tools, and both callers, each in its own process. */
+/**
+ * Starts the model, a space with a participant that offers tools, and two processes that call the model: a bare `ai` stream,
+ * and an agent of the space.
+ */
 async function openStage() {
   const { baseURL, close: closeModel } = await serveTokens()
   const human = { kind: 'human', capabilities: ['*'] }

@@ -81,7 +81,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },
   {
-    // The thoughts of a hidden run stay hidden after its end.
+    // The thoughts of a hidden run stay hidden after its end, although the end makes them visible [MEUP-9.7].
     package: views,
     function: 'ContextStates.#close',
     replace: 'outermost.hiddenBy && opened',

@@ -12,7 +12,7 @@ export const page: readonly Mutant[] = [
     by: 'parts.some(',
     tests: ['packages/observer/test/card-content.test.ts'],
   },
-  // A tool name with invisible or lookalike characters is shown as plain text.
+  // A call of a tool whose name has invisible or lookalike characters is shown without its exact JSON.
   {
     package: observer,
     function: 'summarizeProposal',

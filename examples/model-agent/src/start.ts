@@ -32,7 +32,7 @@ Ctrl+C stops it.`)
   await untilSignal(running.close)
 }
 
-/** Checks every step of the script; a real model is free to act differently. */
+/** Asks a question as ana. Checks the answer and, if a script is the model, every call: a real model may make other calls. */
 async function ask(): Promise<void> {
   await using ana = await connect({ url: running.url, space: 'model-agent', as: 'ana', directory })
   await ana.whenPresent(['files', 'reviewer'], { timeoutMs: timeoutMs })

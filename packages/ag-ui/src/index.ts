@@ -194,7 +194,7 @@ async function postRun(
   return respondFeed(events, context, options)
 }
 
-/** Maximum remembered requests, and questions. */
+/** Maximum remembered requests, and maximum remembered questions. */
 const maxRemembered = 1000
 
 /** Remembers the runs of a space in memory. If a run is forgotten, repeating its request may ask again. */

@@ -47,7 +47,7 @@ interface RunOptions extends RunName {
   readExactText(proposal: string): ExactText | undefined
 }
 
-/** Maximum characters of a tool result. */
+/** Maximum characters of a tool result for the client; a longer one is cut. */
 const maxResultChars = 8192
 
 /**

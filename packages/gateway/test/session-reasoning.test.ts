@@ -58,7 +58,7 @@ verifies(
 )
 
 describe('what is not there', () => {
-  /** Ben's turns as the gateway's JSON, and the event about his calls. */
+  /** Returns ben's turns as the gateway's JSON, and the event `reasoning_update`, if the gateway sent one about his calls. */
   async function received(...lines: Line[]) {
     const staged = await stage()
     await staged.say(['ana', chat('q', 'why?')], ...lines, ['ana', end])

@@ -97,7 +97,7 @@ export class Follower {
     this.#position = tip.at
   }
 
-  /** Prunes the replica like the stream, if the replica has a row beyond the boundary. */
+  /** Prunes the replica up to the row to which the stream was pruned, if the replica has a later row. */
   async prune(): Promise<void> {
     const replica = this.#replica
     const pruned = await this.#prunings.last()

@@ -236,7 +236,7 @@ export class Line {
     return envelope
   }
 
-  /** Acknowledges an envelope that was withheld. */
+  /** Acknowledges an envelope for which the script returned `withhold`: delivers it, with a seq, to the client that sent it. */
   acknowledge({ envelope }: Sent): void {
     this.say(client, envelope as Said)
   }

@@ -366,7 +366,10 @@ export class Assigner {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
 
-  /** Finds the turn of public work in a free path that begins to answer a question without naming it. */
+  /**
+   * Finds or begins the turn for the question that this envelope begins to answer without naming it, by public work in a free
+   * path [MEUP-11.16]; `undefined` = the envelope begins no answer.
+   */
   #enterFreePath(envelope: Envelope): OpenTurn | undefined {
     const { from, to, context, correlationId } = envelope
     if (context === undefined || to !== undefined || correlationId !== undefined) return undefined

@@ -59,8 +59,8 @@ export function roomForHashes(): Hashes {
 }
 
 /**
- * Salts a draft, with a new salt unless one is given, and links it to the previous row. A caller that does not keep the seal
- * can reuse one `room` for all rows.
+ * Salts a draft, with a new salt unless one is given, and links it to the previous row. Writes the hashes to the buffers of the
+ * last argument: a caller that does not keep the seal can pass the same buffers for all rows.
  */
 export function sealDraft(
   { seq, body, content }: Pick<DraftEntry, 'seq' | 'body' | 'content'>,

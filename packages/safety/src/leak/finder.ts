@@ -168,7 +168,10 @@ export function compileKeywords(
   const classAt = (text: string, at: number): number =>
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
-  /** Indexes of lists of words, by the classes of their first characters. Several words may share a list. */
+  /**
+   * By the classes of three characters: the index in `words` of the list of words that may begin with them; 0 = none. A word of
+   * fewer characters is in several lists.
+   */
   const begun = new Uint16Array(mask + 1)
   /** Bit set by the classes of three characters: whether any word may begin with them. Small enough for the CPU cache. */
   const isBegun = new Uint32Array((mask + 1) >> 5)

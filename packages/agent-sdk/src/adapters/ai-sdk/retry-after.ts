@@ -23,7 +23,7 @@ interface Form {
 
 const untilDate = (found: string, now: number): number => Date.parse(found) - now
 
-/** The forms of the header `Retry-After`. */
+/** The forms of the header `Retry-After`: `20`, a time since 1970, `1m30s`, `PT20S`, or a date. */
 const headerForms: readonly Form[] = [
   {
     // Some proxies repeat the value: `20, 20`.
