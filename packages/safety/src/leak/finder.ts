@@ -169,7 +169,7 @@ export function compileKeywords(
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
   /**
-   * By the classes of three characters: the index in `words` of the list of words that may begin with them; 0 = none. A word of
+   * The index in `words` of the words that may begin with three characters, by the classes of these; 0 = none. A word of
    * fewer characters is in several lists.
    */
   const begun = new Uint16Array(mask + 1)
