@@ -89,7 +89,8 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      { test: { ...shared, name: 'system', env, include: system, exclude: timed } },
+      // Programs, a browser and terminals keep the cores busy: a fourth worker makes the suite slower.
+      { test: { ...shared, name: 'system', env, include: system, exclude: timed, maxWorkers: cores + 1 } },
       { test: { ...shared, name: 'timed', include: timed, maxWorkers: 1, sequence: { groupOrder: 1 } } },
       { test: { ...shared, name: 'nightly', env, include: nightly, exclude: soak } },
       { test: { ...shared, name: 'install', include: install } },

@@ -76,7 +76,7 @@ export const folds: readonly Mutant[] = [
     // Contexts nested in an ended run stay open.
     package: views,
     function: 'ContextStates.#close',
-    replace: '[outermost, ...nested]',
+    replace: 'this.#listWithNested(outermost)',
     by: '[outermost]',
     tests: ['packages/folds/test/context-fixtures.test.ts'],
   },

@@ -231,6 +231,30 @@ test(
 )
 
 test(
+  'a command leaves the box at once, while its code is still loading',
+  onPage(async ({ gateway, page, enter }) => {
+    const planner = await gateway.enter('planner')
+    const heard: unknown[] = []
+    planner.on('envelope', ({ kind, payload }) => kind === 'chat' && heard.push(payload.message))
+    await enter()
+    await page.type('.message-box textarea', '')
+    const left = await page.evaluate(`(async () => {
+      const drawn = async () => { for (let turn = 0; turn < 10; turn++) await null }
+      document.execCommand('insertText', false, '/msg planner only you')
+      await drawn()
+      ${field}.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+      await drawn()
+      return ${field}.value
+    })()`)
+    expect(left).toBe('')
+    await page.type('.message-box textarea', 'how?')
+    await page.key('Enter')
+    await expect.poll(() => heard.toSorted()).toEqual(['how?', 'only you'])
+  }),
+  timeout,
+)
+
+test(
   'the time bar opens by a clock, and takes no room before',
   onPage(async ({ gateway, page, enter }) => {
     await gateway.enter('planner')

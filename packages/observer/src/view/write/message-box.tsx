@@ -128,7 +128,15 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     box.current?.focus()
   }
   const runCommand = async ({ name, argument }: NonNullable<typeof command>): Promise<void> => {
-    const { findCommand, describeUnknownCommand: unknownCommand } = await loadCommands()
+    // Cleared at once: the code of commands may still be loading while the reader types on.
+    write('')
+    const giveBack = (): void => {
+      if (box.current?.value === '') write(text)
+    }
+    const { findCommand, describeUnknownCommand: unknownCommand } = await loadCommands().catch((error) => {
+      giveBack()
+      throw error
+    })
     const found = findCommand(name)
     const wrong =
       found === undefined
@@ -138,8 +146,9 @@ export function MessageBox({ help }: { help: () => void }): VNode {
             setLevel: (next) => setLevel(next as Level),
             sendPrivately: (whom, said) => session.outbox.send({ message: said, to: [whom] }),
           })
-    if (typeof wrong === 'string') setProblem(wrong)
-    else write('')
+    if (typeof wrong !== 'string') return
+    giveBack()
+    setProblem(wrong)
   }
   const send = (): void => {
     if (message === '' || !isLive) return
