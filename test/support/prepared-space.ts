@@ -222,7 +222,7 @@ export type Run = Outcome
 /** Returns the arguments of a line that is only a `meup` command, without variables, patterns or redirections. */
 function argumentsOf(line: string): readonly string[] | undefined {
   const word = String.raw`(?:[\w@%+=:,./-]|'[^']*'|"[^"$\`\\]*")+`
-  if (!new RegExp(`^meup(?: ${word})*$`).test(line)) return undefined
+  if (/ init\b/.test(line) || !new RegExp(`^meup(?: ${word})*$`).test(line)) return undefined
   const [, ...words] = line.match(new RegExp(word, 'g')) ?? []
   return words.map((each) => each.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
 }

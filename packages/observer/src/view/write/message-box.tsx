@@ -58,7 +58,8 @@ export function MessageBox({ help }: { help: () => void }): VNode {
   const names = findNames(text, known)
   const message = text.trim()
   const command = readCommand(message)
-  const commands = useCommands(text.startsWith('/'))?.commands ?? []
+  const code = useCommands(text.startsWith('/'))
+  const commands = code?.commands ?? []
   const named = [replied?.from, ...names.map(({ id }) => id)]
   const mention = [...new Set(named.flatMap((id) => (id === undefined || id === me ? [] : [id])))]
   const draft = toDraft(message.startsWith('//') ? message.slice(1) : message, to, mention, level, replied)
@@ -131,12 +132,15 @@ export function MessageBox({ help }: { help: () => void }): VNode {
     // Cleared at once: the code of commands may still be loading while the reader types on.
     write('')
     const giveBack = (): void => {
-      if (box.current?.value === '') write(text)
+      if (['', text].includes(box.current?.value ?? '')) write(text)
     }
-    const { findCommand, describeUnknownCommand: unknownCommand } = await loadCommands().catch((error) => {
-      giveBack()
-      throw error
-    })
+    const load = (): ReturnType<typeof loadCommands> =>
+      loadCommands().catch((error) => {
+        giveBack()
+        throw error
+      })
+    // Runs without a wait if the code is there, so that the next message does not overtake it.
+    const { findCommand, describeUnknownCommand: unknownCommand } = code ?? (await load())
     const found = findCommand(name)
     const wrong =
       found === undefined
