@@ -36,7 +36,7 @@ const folder = mkdtempSync(join(tmpdir(), 'meup-mutants-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 process.on('SIGINT', () => process.exit(130))
 
-const files = (await run(repositoryRoot, 'git', 'ls-files', '-co', '--exclude-standard', '-z')).output
+const files = (await run(repositoryRoot, 'git', ['ls-files', '-co', '--exclude-standard', '-z'])).output
   .split('\0')
   .filter(Boolean)
 const copies = await Promise.all(
@@ -45,9 +45,10 @@ const copies = await Promise.all(
 
 const named = [...new Set(chosen.flatMap(({ mutant }) => mutant.tests))]
 const [first = ''] = copies
-const untouched = await vitest(first, ['run', ...named])
+const untouched = await vitest(first, ['run', ...named], 30 * 60_000)
 if (untouched.code !== 0) {
-  console.error(`Without any edit these tests must pass:\n${untouched.errors}`)
+  const end = untouched.code === null ? 'it was killed after 30 minutes' : untouched.errors
+  console.error(`Without any edit these tests must pass:\n${end}`)
   process.exit(1)
 }
 
@@ -64,7 +65,7 @@ async function copy(name: string): Promise<string> {
     mkdirSync(dirname(join(target, file)), { recursive: true })
     copyFileSync(join(repositoryRoot, file), join(target, file))
   }
-  const { code, output } = await run(target, 'pnpm', 'install', '--offline', '--frozen-lockfile')
+  const { code, output } = await run(target, 'pnpm', ['install', '--offline', '--frozen-lockfile'])
   if (code !== 0) throw new Error(output)
   return target
 }
@@ -90,16 +91,16 @@ async function noticedBy(target: string, args: readonly string[]): Promise<strin
   return code === 0 ? undefined : (/FAIL\s+(.*)/.exec(errors)?.[1] ?? 'a run that failed')
 }
 
-function vitest(target: string, args: readonly string[]) {
+function vitest(target: string, args: readonly string[], timeout = HANG_MS) {
   const options = ['--project=fast', '--project=integration', '--maxWorkers=1', '--no-color']
-  return run(target, join(target, 'node_modules/.bin/vitest'), ...args, ...options)
+  return run(target, join(target, 'node_modules/.bin/vitest'), [...args, ...options], timeout)
 }
 
-async function run(cwd: string, command: string, ...args: string[]) {
+async function run(cwd: string, command: string, args: readonly string[], timeout = HANG_MS) {
   const child = spawn(command, args, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: HANG_MS,
+    timeout,
     killSignal: 'SIGKILL',
   })
   const ended = new Promise<number | null>((resolve, reject) =>
