@@ -1,3 +1,4 @@
+// Entry point in browsers (`exports` in package.json). Its values are those of index.ts; exports.test.ts compares them.
 import { freshId } from '@meup/protocol'
 import { dialBrowser } from './adapters/browser-ws.js'
 import type { ConnectOptions } from './adapters/environment.js'

@@ -1,3 +1,4 @@
+// Answers elicitations about the calls and chats of this connection itself; tools.ts offers those about other calls.
 import { Bounded, getCancellation, isElicitation } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'

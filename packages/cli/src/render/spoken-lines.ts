@@ -67,7 +67,7 @@ export class SpokenLines implements LineRenderer {
   }
 }
 
-/** Removes drawn symbols from a line of reasoning; keeps its indentation. `[]` for an empty line. */
+/** Removes the symbols that `reasoningLines` of folds draws; keeps the indentation. `[]` for an empty line. */
 export function speakLine(line: string): string[] {
   const spoken = stripVTControlCharacters(line)
     .replace(/^( *)┄ *(?:↳ *)?/, '$1')

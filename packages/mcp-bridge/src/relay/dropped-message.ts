@@ -1,5 +1,5 @@
-import { readOuterMembers } from '../child/outer-members.js'
 import type { DroppedText } from '../child/text-buffer.js'
+import { readOuterMembers } from './outer-members.js'
 import type { Fault } from './read-message.js'
 
 /** Maximum characters quoted from the beginning of a message. */

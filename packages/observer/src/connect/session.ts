@@ -10,12 +10,12 @@ import {
 import { Pages } from '@meup/folds'
 import { type Detail, getErasure, isCompilable, makeCompilable, type WelcomePayload } from '@meup/protocol'
 import { SeenParts, SpaceModel } from '../model/index.js'
-import { Audit } from './audit.js'
 import { Batches } from './batches.js'
 import { explainError } from './errors.js'
 import { Finder } from './finder.js'
 import { HeldDecisions } from './held-decisions.js'
 import { HistoryLoader, initialTail, loadHistory, type SessionHandle } from './history.js'
+import { LogCheck } from './log-check.js'
 import { Outbox } from './outbox.js'
 import { loadSession } from './storage.js'
 import { Subscription } from './subscription.js'
@@ -46,7 +46,7 @@ export class PageSession implements SessionHandle {
   /** The moment that is shown: now, or one in the past. */
   readonly time: TimeTravel
   /** Verification of the log. */
-  readonly audit: Audit
+  readonly logCheck: LogCheck
   stage: Stage = { at: 'connecting' }
   /** The latest notice about the connection. */
   notice: string | undefined
@@ -83,7 +83,7 @@ export class PageSession implements SessionHandle {
     this.time = new TimeTravel(() => this.present, onChange)
     this.finder = new Finder(this.http, onChange)
     this.outbox = new Outbox(this)
-    this.audit = new Audit(this.http, () => this.present.log, onChange)
+    this.logCheck = new LogCheck(this.http, () => this.present.log, onChange)
   }
 
   /** The shown space: as of now, or of the chosen moment in the past. */
@@ -139,7 +139,7 @@ export class PageSession implements SessionHandle {
     this.outbox.close()
     this.held.undo()
     this.time.toPresent()
-    this.audit.stop()
+    this.logCheck.stop()
     this.finder.stop()
     this.#history.stop()
     this.#watcher?.close()
@@ -247,7 +247,7 @@ export class PageSession implements SessionHandle {
     this.subscription.onWelcome(welcome, isBack)
     this.present.onWelcome(welcome, Date.now(), watcher.gatewayTime())
     this.rights++
-    this.audit.watch(welcome.space.epoch, welcome.space.head)
+    this.logCheck.watch(welcome.space.epoch, welcome.space.head)
     if (isBack && isReplayed && status !== 'lost') this.notice = 'back, nothing missed'
     this.onChange()
   }
@@ -293,7 +293,7 @@ export class PageSession implements SessionHandle {
   #onEnd(error: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.audit.stop()
+    this.logCheck.stop()
     const isRefused = error instanceof ProtocolError && !error.retryable
     this.stage = { at: 'ended', isRefused, reason: explainError(error) }
     this.onChange()

@@ -56,7 +56,7 @@ export function Header({
       </button>
       <div class="top-more">
         <Hidden session={session} />
-        <AuditBadge audit={session.audit} space={session.place.space} />
+        <AuditBadge check={session.logCheck} space={session.place.space} />
         <label class="detail">
           <span class="dim">Thoughts</span>
           <select

@@ -1,15 +1,15 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Audit } from '../../connect/audit.js'
+import type { LogCheck } from '../../connect/log-check.js'
 import { countText } from '../../model/index.js'
 import { CloseDialog, Dialog } from '../shared/dialog.js'
 import { Alert, CopyButton } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 
 /** Shows the result of verifying the log in this page. */
-export function AuditBadge({ audit, space }: { audit: Audit; space: string }): VNode {
+export function AuditBadge({ check, space }: { check: LogCheck; space: string }): VNode {
   const [isOpen, setOpen] = useState(false)
-  const { mark, text, tone } = getBadge(audit)
+  const { mark, text, tone } = getBadge(check)
   return (
     <>
       <button
@@ -22,7 +22,7 @@ export function AuditBadge({ audit, space }: { audit: Audit; space: string }): V
         audit {mark !== '' && <span aria-hidden="true">{mark} </span>}
         {text}
       </button>
-      {isOpen && <AuditDetails audit={audit} space={space} close={() => setOpen(false)} />}
+      {isOpen && <AuditDetails check={check} space={space} close={() => setOpen(false)} />}
     </>
   )
 }
@@ -33,8 +33,8 @@ interface Badge {
   readonly tone: 'good' | 'bad' | 'warn' | ''
 }
 
-function getBadge(audit: Audit): Badge {
-  const { state, checked, progress, rest } = audit
+function getBadge(check: LogCheck): Badge {
+  const { state, checked, progress, rest } = check
   switch (state.at) {
     case 'broken':
       return {
@@ -51,12 +51,12 @@ function getBadge(audit: Audit): Badge {
       if (checked === undefined) return { mark: '', tone: '', text: `${Math.floor(progress * 100)} %` }
   }
   const { head = 0 } = checked ?? {}
-  const end = `#${audit.getHash(head)?.slice(0, 4) ?? ''}`
+  const end = `#${check.getHash(head)?.slice(0, 4) ?? ''}`
   return { mark: '✓', tone: 'good', text: rest > 0 ? `${end}, ${rest.toLocaleString('en')} unverified` : end }
 }
 
-function AuditDetails({ audit, space, close }: { audit: Audit; space: string; close: () => void }): VNode {
-  const { state, checked } = audit
+function AuditDetails({ check, space, close }: { check: LogCheck; space: string; close: () => void }): VNode {
+  const { state, checked } = check
   return (
     <Dialog kind="audit-details" label="Audit" close={close}>
       <h2>Audit of {space}</h2>
@@ -70,15 +70,15 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
       {state.at === 'waiting' && state.isLong && (
         <p>This log is long: checking it takes a while, so it is done only when you ask for it.</p>
       )}
-      {checked !== undefined && <Checks {...{ checked, head: audit.getHash(checked.head) ?? '' }} />}
+      {checked !== undefined && <Checks {...{ checked, head: check.getHash(checked.head) ?? '' }} />}
       <p class="dim">
         This page asks the gateway for the export of the log, computes each hash itself, and compares what the
         log has with what you were shown. It cannot show whether this log is the only one: keep a head
         elsewhere.
       </p>
       <footer>
-        <button type="button" disabled={state.at === 'checking'} onClick={() => void audit.recheck()}>
-          {state.at === 'checking' ? `Checking… ${Math.floor(audit.progress * 100)} %` : 'Check again'}
+        <button type="button" disabled={state.at === 'checking'} onClick={() => void check.recheck()}>
+          {state.at === 'checking' ? `Checking… ${Math.floor(check.progress * 100)} %` : 'Check again'}
         </button>
         <DownloadButton format="markdown" />
         <DownloadButton format="jsonl" />
@@ -89,7 +89,7 @@ function AuditDetails({ audit, space, close }: { audit: Audit; space: string; cl
 }
 
 /** The verified range, and numbers of read and compared envelopes. */
-function Checks({ checked, head: hash }: { checked: NonNullable<Audit['checked']>; head: string }): VNode {
+function Checks({ checked, head: hash }: { checked: NonNullable<LogCheck['checked']>; head: string }): VNode {
   const { first, head, read, compared } = checked
   const all = Math.max(head - first + 1, 0)
   return (

@@ -74,14 +74,14 @@ export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
 
 /** An envelope's hashes and its position in the chain, as verified by this page. */
 function useChainFacts(seq: number | undefined): readonly (readonly [string, ComponentChildren])[] {
-  const { audit } = useSpace().session
-  const isChecked = audit.getHash(seq ?? 0) !== undefined
+  const { logCheck } = useSpace().session
+  const isChecked = logCheck.getHash(seq ?? 0) !== undefined
   useNow(!isChecked) // Redraws while the check is running.
   if (seq === undefined) return []
-  const isWrong = audit.state.at === 'broken' && seq >= (audit.state.seq ?? 0)
+  const isWrong = logCheck.state.at === 'broken' && seq >= (logCheck.state.seq ?? 0)
   const text = isWrong ? '✗ does not match' : isChecked ? '✓ checked here' : '○ not checked yet'
   const hashOf = (at: number): ComponentChildren => {
-    const hash = isChecked ? audit.getHash(at) : undefined
+    const hash = isChecked ? logCheck.getHash(at) : undefined
     return hash && <code>{hash}</code>
   }
   return [

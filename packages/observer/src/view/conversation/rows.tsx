@@ -1,3 +1,4 @@
+// Draws one row of `model/rows/`, in the stream, in lanes and in the detail of a trace.
 import { formatDuration } from '@meup/folds'
 import { type DecisionPayload, type Envelope, isThought, Kind } from '@meup/protocol'
 import type { VNode } from 'preact'

@@ -1,9 +1,10 @@
+// Verifies the hash chain of the log (`audit ✓` in the header). The audit of steps, `GET /audit`, is something else.
 import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 import { getErrorMessage } from '@meup/protocol'
 import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
 /** State of the log's verification. */
-type AuditState =
+type LogCheckState =
   /** `isLong`: so much is unchecked that the reader has to start the check. */
   | { readonly at: 'waiting'; readonly isLong: boolean }
   | { readonly at: 'checking' }
@@ -25,8 +26,8 @@ const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
  * Verifies the hash chain of a space's log in this page, from the gateway's export, and compares the export with the shown
  * envelopes. Later checks continue where the last one ended.
  */
-export class Audit {
-  state: AuditState = { at: 'waiting', isLong: false }
+export class LogCheck {
+  state: LogCheckState = { at: 'waiting', isLong: false }
   readonly #http: HttpClient
   readonly #log: () => Log
   readonly #onChange: () => void
@@ -152,7 +153,7 @@ export class Audit {
   }
 
   /** Explains why an export is incomplete: asks the gateway if it finds the log broken itself. */
-  async #explain(error: unknown): Promise<AuditState> {
+  async #explain(error: unknown): Promise<LogCheckState> {
     const problem = getErrorMessage(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }
     try {
@@ -164,7 +165,7 @@ export class Audit {
     }
   }
 
-  #setState(state: AuditState): void {
+  #setState(state: LogCheckState): void {
     this.state = state
     this.#onChange()
   }
@@ -174,7 +175,7 @@ export class Audit {
 const isBrokenChain = (error: unknown): error is BrokenChain =>
   error instanceof Error && error.name === 'BrokenChain'
 
-const toBrokenState = ({ message: problem, seq }: BrokenChain): AuditState => ({
+const toBrokenState = ({ message: problem, seq }: BrokenChain): LogCheckState => ({
   at: 'broken',
   problem,
   ...(seq !== undefined && { seq }),

@@ -1,4 +1,4 @@
-import type { DroppedText } from './text-buffer.js'
+import type { DroppedText } from '../child/text-buffer.js'
 
 type Members = Readonly<Record<string, unknown>>
 
