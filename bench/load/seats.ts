@@ -7,7 +7,7 @@ const together = 16
 /** Bounds that no message has, so that none is counted. */
 const nothing: Expected = { least: Number.POSITIVE_INFINITY, maximum: 0 }
 
-/** Opens a connection for each name, in this order. */
+/** Opens a connection for each name, several at a time. Returns them in the order of the names. */
 export async function openSeats(
   server: Running,
   names: readonly string[],

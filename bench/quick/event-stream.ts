@@ -12,7 +12,10 @@ const readers = 10
 const window = 256
 const load = { senders: 1, size: 300, texts: 'prose' } as const
 
-/** Measures messages to event streams of the gateway, relative to those to the sockets of contender (e). */
+/**
+ * Returns for each round the server's processor time per message with 10 sockets of (e), the bare pipeline of `ws-full.ts`,
+ * divided by that of the gateway with 10 event streams.
+ */
 export async function eventStream({ rounds, ms, warmMs, verify }: QuickOptions): Promise<number[]> {
   const [bare, gateway] = chosen(['e', 'sqlite'])
   if (bare === undefined || gateway === undefined) throw new Error('both contenders are needed')

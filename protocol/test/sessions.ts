@@ -31,7 +31,7 @@ export interface Step {
   readonly receive?: Frame
   /** JSON pointers to fields that the received frame must not have. */
   readonly without?: readonly string[]
-  /** `true` if the connection has already received this envelope or a later one. */
+  /** `true` if `receive` answers a retry: its seq need not exceed those received before [MEUP-5.3]. */
   readonly again?: true
   readonly close?: true
   readonly closed?: number

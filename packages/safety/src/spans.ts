@@ -40,7 +40,7 @@ const codes = 0x10000
 /** Creates the set of the characters of a string. */
 export const charSet = (text: string): Characters => marked(text, 1)
 
-/** Creates the set of all characters except those of a string. */
+/** The complement of `charSet`. */
 export const charSetExcept = (text: string): Characters => marked(text, 0)
 
 function marked(text: string, mark: 0 | 1): Characters {

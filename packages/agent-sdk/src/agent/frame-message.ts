@@ -15,7 +15,7 @@ export const quoteForPrompt = (text: string): string =>
 /** The rule in the system prompt that explains the format of `frameMessage`. */
 export const framingRule = 'Messages of others begin with their name; further lines begin with ">".'
 
-/** A chat message or a turn, with its sender. */
+/** A text and its sender: a chat message, or the question of a turn. */
 export interface SaidText {
   readonly from: string
   readonly text: string

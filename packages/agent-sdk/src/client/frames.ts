@@ -88,7 +88,7 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
 
 type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 
-/** Creates the response to a request, with its JSON-RPC id and the exact digits of its numbers [MEUP-13.9]. */
+/** Creates the response to a request, with the request's JSON-RPC id, digit for digit [MEUP-13.9]. */
 export function createResponse({ id, payload }: Request, outcome: object): object {
   return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }

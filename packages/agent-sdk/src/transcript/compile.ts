@@ -44,7 +44,7 @@ export function compileTurn(
   })
 }
 
-/** A message, with the parts of it that are stored. */
+/** A message as a transcript stores it. `text` gives only the size of content that the transcript does not keep. */
 interface SaidMessage extends Pick<PromptMessage, 'role' | 'text'> {
   readonly toolCalls?: readonly ExtractedCall[]
 }

@@ -182,7 +182,7 @@ export function checkConnectionLimit(
     : `${rateLimitKey} has ${maximum} connections already; close one first`
 }
 
-/** Why a visitor may not open another connection. Costs a `control` token [MEUP-5.5, 5.13, 5.19]. */
+/** Why a visitor may not open another connection. Counts against the rate of class `control` [MEUP-5.5, 5.13, 5.19]. */
 export function checkConnection(visitor: Visitor, space: Space): Refusal | undefined {
   const { participant, session } = visitor
   if (session !== undefined && space.state.programs.isReplaced(participant, session))
@@ -192,7 +192,7 @@ export function checkConnection(visitor: Visitor, space: Space): Refusal | undef
   return consumeControlToken(visitor, space, 'too many joins')
 }
 
-/** Takes a `control` token of a visitor, or returns why not. */
+/** Counts a request against the rate of class `control` of a visitor; returns a refusal if it exceeds that. */
 export function consumeControlToken(
   { rateLimitKey }: Pick<Visitor, 'rateLimitKey'>,
   space: Space,

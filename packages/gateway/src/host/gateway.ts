@@ -92,13 +92,13 @@ export interface Gateway {
   identify(connectRequest: ConnectRequest): Promise<Caller | Refusal>
   /** The spaces that a token opens; without a token, those that admit guests. Creates no participant. */
   openedBy(connectRequest: Omit<ConnectRequest, 'space'>): Promise<readonly string[] | Refusal>
-  /** Creates a one-time code for the caller's token. Costs a `control` token. `expiresAt`: milliseconds. */
+  /** Creates a one-time code for the caller's token. Counts against the caller's rate of class `control`. `expiresAt`: ms since the epoch. */
   link(
     connectRequest: ConnectRequest,
   ): Promise<{ readonly code: string; readonly expiresAt: number } | Refusal>
   /** Exchanges a one-time code for its token, while the token is valid. */
   exchange(code: string, remote: string, onAuthenticated?: () => void): Promise<OneTimeLink | Refusal>
-  /** Checks whether a connection may be opened. Costs a `control` token of the visitor [MEUP-5.5]. */
+  /** Checks whether a connection may be opened. Counts against the visitor's rate of class `control` [MEUP-5.5]. */
   admit(connectRequest: ConnectRequest): Promise<ConnectionGrant | Refusal>
   /**
    * Applies changed configurations and tokens to open connections: those that would no longer be admitted are closed with 4401.

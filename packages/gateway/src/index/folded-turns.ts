@@ -117,6 +117,7 @@ export class FoldedTurns {
   async #mayReadWhole(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<boolean> {
     const known = this.#whole.peek(beginning.turn)
     if (known === undefined) {
+      // + 2: the index leaves out the last place of a full list.
       const places = index.places(beginning.turn, 0, longTurn + 2)
       return (await this.#selectReadable([{ beginning, places }], reader)).length > 0
     }

@@ -1,4 +1,4 @@
-/** The response to a message that was refused. Status 200: with a JSON-RPC error. */
+/** The response with which a server refused a message. If its status is 200, its body is a JSON-RPC error. */
 export interface SessionRefusal {
   readonly status: number
   readonly body: string

@@ -1,6 +1,8 @@
 import { pieces } from './sample.js'
 
-/** Anthropic's API: creates a block of a stream, and messages. */
+// Stream events and messages as Anthropic's API sends them.
+
+/** Creates the events of one content block. */
 export const block = (index: number, content_block: object, ...deltas: readonly object[]) => [
   { type: 'content_block_start', index, content_block },
   ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),

@@ -283,7 +283,7 @@ function underAny(
 export interface Selection {
   readonly key: string
   includes(entry: Entry): boolean
-  /** Whether the selection includes the events that explain this call; they count as reasoning. */
+  /** Whether the selection includes events about the batch of this call; they count as reasoning [MEUP-11.11]. */
   includesCall(call: Addressed): boolean
 }
 

@@ -188,7 +188,6 @@ export interface Sources {
   getOrigin(envelope: Envelope): string | undefined
   /** Author of the thought that this one replies to; `undefined` if not loaded. */
   getAnsweredThinker(envelope: Envelope): string | undefined
-  /** Whether the reader has muted a participant. */
   isMuted(participant: string): boolean
   readonly logFilter: Pick<LogFilter, 'isShown' | 'isHeadingOf'>
 }

@@ -181,7 +181,7 @@ export class Scroll {
   }
 }
 
-/** Whether an element inside the box scrolls, rather than the box. */
+/** Whether scrolling up here scrolls an element inside the box, rather than the box. */
 function isScrolledInside(over: EventTarget | null, box: HTMLElement): boolean {
   for (let at = over; at instanceof Element && at !== box; at = at.parentElement) {
     if (at.scrollTop > 0) return true
