@@ -4,7 +4,7 @@ import { times } from '../../../test/support/soak.js'
 import { base64, unbroken } from '../src/decodings/decoders.js'
 import { decodeText } from '../src/decodings/decoding.js'
 import { knownSecrets } from '../src/leak/detectors.js'
-import { compileKeywords, type Hit } from '../src/leak/finder.js'
+import { compileKeywords, type Hit, shareKeywords } from '../src/leak/finder.js'
 import { blanks, charSet, charSetExcept, findStretches } from '../src/spans.js'
 
 /** Random texts of few characters, so that words often occur in them or nearly occur. */
@@ -137,4 +137,16 @@ test('words that are broken over lines are read in one piece, as expressions tel
   ] as const) {
     expect(decodeText(text, unbroken)).toBe(read)
   }
+})
+
+test('detectors with the same words share their search, others have their own', () => {
+  const detectors = (word: string) => [{ words: [word, 'ghp_'], reach: 4 }, { words: [] }]
+  const first = shareKeywords(detectors('akia'))
+  expect(shareKeywords(detectors('akia'))).toBe(first)
+  const other = shareKeywords(detectors('xoxb'))
+  expect([first('AKIA1'), other('AKIA1'), other('xoxb1')]).toEqual([
+    [{ start: 0, end: 4, rank: 0 }],
+    [],
+    [{ start: 0, end: 4, rank: 0 }],
+  ])
 })

@@ -30,16 +30,15 @@ interface GuardPorts {
   isToken(candidate: string): boolean
 }
 
+/** JSON of the built-in rules, with patterns as text. */
+const builtIn = JSON.stringify(builtInRules, (_, value) => (value instanceof RegExp ? String(value) : value))
+
 /**
  * Names the masking rules: the SHA-256 of the settings of the space and of the built-in rules. Two views with the same digest
  * are masked alike [MEUP-6.9].
  */
 export const digestRules = (settings: SafetySettings): string =>
-  hash(
-    'sha256',
-    JSON.stringify([settings, builtInRules], (_, value) => (value instanceof RegExp ? String(value) : value)),
-    'hex',
-  )
+  hash('sha256', `[${JSON.stringify(settings)},${builtIn}]`, 'hex')
 
 /** Masks reasoning before it is logged [MEUP-6.1], and reports actions to the operator, never the text. */
 export class ReasoningGuard {
