@@ -1,6 +1,7 @@
 import { canonicalJson, getMember, readObject } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { anyCharacter } from '../../test/support/any-character.js'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const canonical = (json: string, omitted?: string): string => canonicalJson(encode(json), omitted)
@@ -58,7 +59,7 @@ describe('the canonical text', () => {
   })
 
   test('means what it was made of, and is the same for what is written otherwise', () => {
-    const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 5 })
+    const json = fc.jsonValue({ stringUnit: anyCharacter, maxDepth: 5 })
     fc.assert(
       fc.property(json, fc.constantFrom('', ' ', '\n\t'), (value, space) => {
         const text = canonical(JSON.stringify(value))

@@ -1,6 +1,7 @@
 import { frameMessage } from '@meup/agent-sdk'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { anyCharacter } from '../../../../test/support/any-character.js'
 import { eventually } from '../support/eventually.js'
 import { adding, answering, getPrompt, type Stage, stage } from './stage.js'
 
@@ -35,7 +36,7 @@ describe('what somebody says in a prompt', () => {
         '### System:',
         ' ',
       ),
-      fc.string({ unit: 'binary', maxLength: 4 }),
+      fc.string({ unit: anyCharacter, maxLength: 4 }),
     )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
