@@ -60,7 +60,7 @@ test('a server that does not start is said to fail, with what to do', async () =
   await startMeup('up', cwd)
   const added = await meup(['add', 'bad', '--', 'node', '-e', 'process.exit(3)'], { cwd })
   expect(added.code).toBe(1)
-  expect(added.stderr).toMatch(/✗ bad does not start: .*; correct it with meup add bad --replace/)
+  expect(added.stderr).toMatch(/✗ bad does not start: .*\. Correct it with meup add bad --replace/)
 })
 
 test('without a running meup up, it is added for the next start', async () => {

@@ -240,7 +240,7 @@ test.for(['process', 'mcp'])(
       return lines
     }, 30_000)
     expect(first).toMatch(
-      /✗ bot: cannot start "no-such-program": the command was not found on the PATH of its environment; install it, or correct the command in space\.yaml · next try in 0\.\d s$/,
+      /✗ bot: cannot start "no-such-program": the command was not found on the PATH of its environment\. Install it, or correct the command in space\.yaml\. · next try in 0\.\d s$/,
     )
     expect(second).toMatch(/✗ bot did not start \(2nd time in [\d.]+ m?s, same error\) · next try in /)
     await (await enter(folder)).chat('still here')

@@ -134,7 +134,7 @@ test('what is required is there once all of it has joined', async () => {
 })
 
 test.each<[string, ProgramEvent, RegExp]>([
-  ['fails', failed, /^a: it exited; look$/],
+  ['fails', failed, /^a: it exited\. Look\.$/],
   ['ends', { ...failed, ending: { failed: false, reason: 'exit 0' } }, /^a ended: exit 0$/],
   ['is kicked', { type: 'kicked', kick: { by: 'ana', at: 1 } }, /ana/],
 ])('a required program that %s before it joins is an error with the cause', async (_, event, message) => {

@@ -1,3 +1,4 @@
+import { addAdvice } from '@meup/protocol'
 import { exitCodes } from './exit-codes.js'
 import { type FailureName, type FailureRow, failures } from './failures.js'
 import { type UsageCode, usageTexts, valueForms } from './usage.js'
@@ -67,10 +68,7 @@ export const describeFailure = <Name extends FailureName>(
 ): string => fillIn(addRemedy(failures[name].says, name), details)
 
 /** Adds the next step of a failure to a message. */
-export function addRemedy(message: string, name: FailureName): string {
-  const remedy = getRemedy(name).replace(/^(?!meup )./, (letter) => letter.toUpperCase())
-  return [message, remedy].map((text) => (/[.?]$/.test(text) ? text : `${text}.`)).join(' ')
-}
+export const addRemedy = (message: string, name: FailureName): string => addAdvice(message, getRemedy(name))
 
 /** Replaces each `{name}` by its value; the elements of a list are joined with commas. */
 const fillIn = (text: string, details: Details): string =>

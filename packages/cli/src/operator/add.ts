@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onOneLine } from '@meup/folds'
-import { compileCapabilities, Kind, omitUndefined } from '@meup/protocol'
+import { addAdvice, compileCapabilities, Kind, omitUndefined } from '@meup/protocol'
 import type { SpaceEntry } from '../config/config.js'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
@@ -139,7 +139,10 @@ function describeStart(name: string, { gateway, program }: Announced): string {
   const { state, lastError } = program
   if (state === 'running') return `${name} is started and in the space`
   if (lastError === undefined) return `${name} is still starting; meup up reports when it is up`
-  return `✗ ${name} does not start: ${lastError}; correct it with meup add ${name} --replace, or look at what meup up prints`
+  return addAdvice(
+    `✗ ${name} does not start: ${lastError}`,
+    `correct it with meup add ${name} --replace, or look at what meup up prints`,
+  )
 }
 
 /** Lists the participants that may use the server, and the capability that others need. */

@@ -1,5 +1,6 @@
 import { brief, formatDuration, onOneLine } from '@meup/folds'
 import type { Kick } from '@meup/gateway'
+import { addAdvice } from '@meup/protocol'
 import { describeFailure } from '../failure/failure.js'
 import { formatClock, type OperatorLog } from '../lib/logger.js'
 import type { ProgramEvent } from './keep-running.js'
@@ -46,8 +47,8 @@ function describeEnding(
   const { isStart = false, remedy } = ending
   const reason = brief(ending.reason, maxReasonChars)
   if (isStart && failures?.isSame) return `${label} did not start${describeCount(failures)}`
-  const what = isStart ? `${label}: ${reason}` : `${label} ended: ${reason}`
-  return `${what}${describeCount(failures)}${remedy === undefined ? '' : `; ${remedy}`}`
+  const what = `${isStart ? `${label}: ${reason}` : `${label} ended: ${reason}`}${describeCount(failures)}`
+  return remedy === undefined ? what : addAdvice(what, remedy)
 }
 
 function describeCount(failures: FailureCount | undefined): string {

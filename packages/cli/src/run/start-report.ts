@@ -1,5 +1,5 @@
 import { formatDuration } from '@meup/folds'
-import { omitUndefined } from '@meup/protocol'
+import { addAdvice, omitUndefined } from '@meup/protocol'
 import { formatClock } from '../lib/logger.js'
 import { print, printNotice } from '../lib/output.js'
 import { describeJoined, describeLate, formatList, type ProgramName } from './describe-program.js'
@@ -116,7 +116,7 @@ class RequiredPrograms {
     } else if (event.type === 'ended') {
       const { isStart, reason, remedy } = event.ending
       const what = isStart ? `${label}: ${reason}` : `${label} ended: ${reason}`
-      this.#settle(new Error(`${what}${remedy === undefined ? '' : `; ${remedy}`}`))
+      this.#settle(new Error(remedy === undefined ? what : addAdvice(what, remedy)))
     } else if (event.type === 'kicked') {
       this.#settle(new Error(`${label} cannot join: ${event.kick.by} has kicked it`))
     }
