@@ -148,12 +148,6 @@ export const closeCodes = {
   tooMany: 4429,
 } as const
 
-/** Adds what to do to a message, as a sentence of its own. A command such as `meup up` keeps its lower case. */
-export const addAdvice = (message: string, advice: string): string =>
-  [message, advice.replace(/^(?!meup )./, (letter) => letter.toUpperCase())]
-    .map((text) => (/[.?]$/.test(text) ? text : `${text}.`))
-    .join(' ')
-
 /** Returns the message of an error, or of any other thrown value as text. */
 export const getErrorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

@@ -143,7 +143,7 @@ describe.each(ways)('a client: %s', (way) => {
     expect(sly.isError).toBeFalsy()
 
     const refused = async (name: string, args: object) => codeOf(await client.call(name, args))
-    await expect(client.call('nobody__x')).rejects.toThrow(/there is no tool nobody__x/)
+    await expect(client.call('nobody__x')).rejects.toMatchObject({ code: -32602 })
     expect(await refused('ask', { message: 'Hm?', to: ['nobody'] })).toBe('participant_not_found')
     const [before, abort] = [space.givenUp.length, new AbortController()]
     const never = client.call('shop__never', {}, { signal: abort.signal, onprogress: () => {} })
@@ -156,8 +156,7 @@ describe.each(ways)('a client: %s', (way) => {
       within,
     )
     const wrong = await client.call('ask', { message: 7 })
-    expect(wrong.isError).toBe(true)
-    expect(textsOf(wrong)[0]).toContain('Invalid arguments for tool ask')
+    expect(codeOf(wrong)).toBe('invalid_request')
   })
 
   test('takes a question back by cancelling', async () => {

@@ -52,7 +52,7 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
   }
   const callers = new Callers()
   const levels = new LogLevels(relay.server)
-  const tasks = new ServerTasks(relay)
+  const tasks = new ServerTasks(options.name, relay)
   const resources = new ResourceSubscriptions()
   const announcements = new Announcements(space, log)
   announce = (payload) => {

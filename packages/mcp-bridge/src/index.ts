@@ -1,12 +1,8 @@
 export { type Bridge, type BridgeOptions, bridgeMcpServer } from './bridge.js'
 export { readLines, settlesWithin } from './child/lines.js'
-export {
-  CannotStartError,
-  type SpawnChildOptions,
-  type SupervisedChild,
-  spawnChild,
-} from './child/spawn-child.js'
+export { type SpawnChildOptions, type SupervisedChild, spawnChild } from './child/spawn-child.js'
 export type { DroppedText } from './child/text-buffer.js'
+export { ProgramError } from './errors.js'
 export { markId, restoreNumbers } from './exact-numbers.js'
 export { FaultLog } from './relay/fault-log.js'
 export { readOuterMembers } from './relay/outer-members.js'

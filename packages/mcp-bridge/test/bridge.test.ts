@@ -69,7 +69,7 @@ test('a server that cannot start takes no seat', async () => {
     command: 'no-such-program',
     env: { PATH: '' },
   })
-  await expect(start).rejects.toThrow('no-such-program')
+  await expect(start).rejects.toMatchObject({ details: { command: 'no-such-program' } })
 })
 
 async function find(envelopes: AsyncIterable<AnyEnvelope>, test: (envelope: AnyEnvelope) => boolean) {

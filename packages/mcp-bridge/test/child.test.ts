@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, realpath, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CannotStartError, type SpawnChildOptions, type SupervisedChild, spawnChild } from '@meup/mcp-bridge'
+import { ProgramError, type SpawnChildOptions, type SupervisedChild, spawnChild } from '@meup/mcp-bridge'
 import { afterEach, describe, expect, test } from 'vitest'
 import { eventually, firstWords, fixtures, isRunning, readAll } from './support/processes.js'
 
@@ -54,7 +54,10 @@ describe('a child', () => {
     const { platform } = process
     Object.defineProperty(process, 'platform', { value: 'win32' })
     try {
-      await expect(node('')).rejects.toMatchObject({ code: 'ENOSYS', reason: expect.stringContaining('WSL') })
+      await expect(node('')).rejects.toMatchObject({
+        code: 'cannot_start',
+        details: { systemCode: 'ENOSYS', reason: expect.stringContaining('WSL') },
+      })
     } finally {
       Object.defineProperty(process, 'platform', { value: platform })
     }
@@ -99,23 +102,24 @@ describe('a command that cannot be started', () => {
 
   test('is named', async () => {
     const error = await refusal({})
-    expect(error).toBeInstanceOf(CannotStartError)
-    expect(error).toMatchObject({ command: 'no-such-command', code: 'ENOENT' })
-    expect(String(error)).toContain('"no-such-command"')
+    expect(error).toBeInstanceOf(ProgramError)
+    const details = { command: 'no-such-command', systemCode: 'ENOENT' }
+    expect(error).toMatchObject({ code: 'cannot_start', details })
   })
 
   test('is told apart from a missing working directory', async () => {
-    expect(String(await refusal({ command: 'ls', cwd: '/no/such/place' }))).toContain('/no/such/place')
+    const details = { command: 'ls', reason: expect.stringContaining('/no/such/place') }
+    expect(await refusal({ command: 'ls', cwd: '/no/such/place' })).toMatchObject({ details })
   })
 
   test('may be a file that is no program', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'meup-child-')), 'plain')
     await writeFile(path, 'plain text')
-    expect(await refusal({ command: path })).toMatchObject({ code: 'EACCES' })
+    expect(await refusal({ command: path })).toMatchObject({ details: { systemCode: 'EACCES' } })
   })
 
   test('is refused even where the system is never asked', async () => {
-    expect(await refusal({ command: 'with\0null' })).toBeInstanceOf(CannotStartError)
+    expect(await refusal({ command: 'with\0null' })).toMatchObject({ code: 'cannot_start' })
   })
 })
 

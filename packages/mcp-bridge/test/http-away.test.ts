@@ -4,15 +4,20 @@ import type { AddressInfo } from 'node:net'
 import type { McpServerOptions } from '@meup/mcp-bridge'
 import { startMcpServer } from '@meup/mcp-bridge'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { relayError } from '../src/errors.js'
 import { serveHttp } from './support/http-server.js'
 import { relayTo, untilNotified } from './support/relay-to.js'
 import { call } from './support/servers.js'
 
-const failed = (message: RegExp) => ({
+const name = 'remote'
+const notTaken = (reason: string) => ({ ...relayError('not_taken', { name, reason }), id: 7 })
+const endedMeanwhile = (reason: string) => ({ ...relayError('ended_meanwhile', { name, reason }), id: 7 })
+const failed = (text: RegExp) => ({
   jsonrpc: '2.0',
   id: 7,
-  error: { code: -32000, message: expect.stringMatching(message) },
+  error: { code: -32000, message: expect.stringMatching(text) },
 })
+const brokenOff = { ...relayError('broken_off', { name }), id: 7 }
 
 const typed = (type: string) => ({ headers: { 'content-type': type } })
 
@@ -26,17 +31,16 @@ describe('a server that goes away', () => {
       const pending = relay.request(call('wait'))
       await begun
       await server.stop()
-      expect(await pending).toEqual(failed(/^the tool server "remote" (broke off its reply|ended while)/))
-      expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(
-        failed(/"remote" .*could not be reached/),
-      )
-      expect((await relay.closed).reason).toMatch(/^could not be reached: ./)
-      expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(
-        failed(/"remote" has ended: it could not/),
-      )
-      await expect(relay.notify({ method: 'notifications/roots/list_changed' })).rejects.toThrow(
-        'could not be',
-      )
+      const first = await pending
+      const second = await relay.request(call('add', { a: 1, b: 1 }))
+      const { reason } = await relay.closed
+      expect(reason).toMatch(/^could not be reached: ./)
+      const ended = { ...relayError('ended', { name, reason }), id: 7 }
+      expect([brokenOff, endedMeanwhile(reason)]).toContainEqual(first)
+      expect([notTaken(reason), endedMeanwhile(reason), ended]).toContainEqual(second)
+      expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(ended)
+      const notified = relay.notify({ method: 'notifications/roots/list_changed' })
+      await expect(notified).rejects.toMatchObject({ code: 'ended', details: { name, reason } })
     },
   )
 
@@ -52,41 +56,38 @@ describe('a server that goes away', () => {
     const server = await serveHttp('stateless')
     const { relay } = await relayTo(server)
     server.interposeOn(() => new Response('<html>no</html>', { status }))
-    expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(failed(new RegExp(`HTTP ${status}$`)))
-    expect(await relay.closed).toEqual({ reason: `answered HTTP ${status}` })
+    const answer = await relay.request(call('add', { a: 1, b: 1 }))
+    const reason = `answered HTTP ${status}`
+    expect([endedMeanwhile(reason), notTaken(reason)]).toContainEqual(answer)
+    expect(await relay.closed).toEqual({ reason })
   })
 })
 
 describe('a server that refuses one call', () => {
   const refusals = [
-    ['HTTP 429', 'slow down', { status: 429 }, /did not take the call: it answered HTTP 429: slow down$/],
-    ['HTTP 504', '<html>late</html>', { status: 504 }, /it answered HTTP 504$/],
-    ['a JSON-RPC error to nobody', '{"error":{"message":"why"}}', { status: 400 }, /answered HTTP 400: why$/],
-    ['HTTP 401', '', { status: 401 }, /it asks for authorization \(HTTP 401\)/],
-    ['HTTP 403', 'never', { status: 403 }, /it denies access \(HTTP 403\)/],
-    ['text', 'hello', typed('text/plain'), /it answered with neither JSON nor an event stream/],
-    ['other JSON', '{"hello":"you"}', typed('application/json'), /with something that is not JSON-RPC/],
-    ['half an answer', '{"half":', typed('application/json'), /with something that is not JSON-RPC/],
+    ['HTTP 429', 'slow down', { status: 429 }, notTaken('answered HTTP 429: slow down')],
+    ['HTTP 504', '<html>late</html>', { status: 504 }, notTaken('answered HTTP 504')],
     [
-      'far too much',
-      `"${'x'.repeat(11 * 1024 * 1024)}"`,
-      typed('application/json'),
-      /with more than \d+ bytes$/,
+      'a JSON-RPC error to nobody',
+      '{"error":{"message":"why"}}',
+      { status: 400 },
+      notTaken('answered HTTP 400: why'),
     ],
-    [
-      'a far too long stream',
-      `data: ${'x'.repeat(11 * 1024 * 1024)}`,
-      typed('text/event-stream'),
-      /broke off its/,
-    ],
-    ['an empty stream', ': nothing\n\n', typed('text/event-stream'), /"remote" broke off its reply$/],
+    ['HTTP 401', '', { status: 401 }, failed(/HTTP 401/)],
+    ['HTTP 403', 'never', { status: 403 }, failed(/HTTP 403/)],
+    ['text', 'hello', typed('text/plain'), failed(/neither JSON/)],
+    ['other JSON', '{"hello":"you"}', typed('application/json'), failed(/not JSON-RPC/)],
+    ['half an answer', '{"half":', typed('application/json'), failed(/not JSON-RPC/)],
+    ['far too much', `"${'x'.repeat(11 * 1024 * 1024)}"`, typed('application/json'), failed(/\d+ bytes/)],
+    ['a far too long stream', `data: ${'x'.repeat(11 * 1024 * 1024)}`, typed('text/event-stream'), brokenOff],
+    ['an empty stream', ': nothing\n\n', typed('text/event-stream'), brokenOff],
   ] as const
 
-  test.for(refusals)('%s', async ([, body, init, message]) => {
+  test.for(refusals)('%s', async ([, body, init, expected]) => {
     const server = await serveHttp('stateless')
     const { relay } = await relayTo(server)
     server.interposeOn(() => new Response(body, init))
-    expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(failed(message))
+    expect(await relay.request(call('add', { a: 1, b: 1 }))).toEqual(expected)
     server.interposeOn(() => undefined)
     expect(await relay.request(call('add', { a: 1, b: 1 }))).toHaveProperty('result')
   })
@@ -98,95 +99,87 @@ describe('a server that refuses one call', () => {
       ({ headers }) => new Response(`not for ${headers.get('authorization')}`, { status: 500 }),
     )
     const answer = await relay.request(call('add', { a: 1, b: 1 }))
-    expect(answer).toEqual(failed(/HTTP 500: not for Bearer \[redacted\]$/))
+    expect(answer).toEqual(notTaken('answered HTTP 500: not for Bearer [redacted]'))
     expect(lines.join()).toContain('[redacted]')
     expect(lines.join()).not.toContain('very-secret-token')
   })
 })
 
 describe('a server that cannot be connected to', () => {
-  const getStartError = async (options: Partial<McpServerOptions> & { url: string }): Promise<string> => {
-    const connecting = startMcpServer({ name: 'remote', ...options })
+  const getStartError = async (options: Partial<McpServerOptions> & { url: string }): Promise<unknown> => {
+    const connecting = startMcpServer({ name, ...options })
     return connecting.then(
       async (relay) => {
         await relay.close()
         return expect.unreachable('it was connected to')
       },
-      (error: Error) => error.message,
+      (error: unknown) => error,
     )
   }
+  const unavailable = (url: unknown, reason: unknown) => ({
+    code: 'unavailable',
+    details: { name, url, reason },
+  })
   const answering = async (response: () => Response) => {
     const server = await serveHttp('stateless')
     server.interposeOn(response)
     return server
   }
   const refusals = [
-    [
-      'asks for authorization (HTTP 401); give a valid one in its headers',
-      () => new Response('', { status: 401 }),
-    ],
-    ['denies access (HTTP 403); check its headers', () => new Response('', { status: 403 })],
-    ['answered HTTP 404; is this the address of an MCP server?', () => new Response('', { status: 404 })],
-    ['answered HTTP 405; is this the address of an MCP server?', () => new Response('', { status: 405 })],
-    ['answered HTTP 500: boom', () => new Response('boom', { status: 500 })],
-    [
-      'answered with neither JSON nor an event stream; is this the address of an MCP server?',
-      () => new Response('<html>'),
-    ],
-    [
-      'answered with something that is not JSON-RPC; is this the address of an MCP server?',
-      () => Response.json({ hello: 'you' }),
-    ],
+    ['HTTP 401', () => new Response('', { status: 401 })],
+    ['HTTP 403', () => new Response('', { status: 403 })],
+    ['HTTP 404', () => new Response('', { status: 404 })],
+    ['HTTP 405', () => new Response('', { status: 405 })],
+    ['HTTP 500: boom', () => new Response('boom', { status: 500 })],
+    ['neither JSON nor an event stream', () => new Response('<html>')],
+    ['not JSON-RPC', () => Response.json({ hello: 'you' })],
   ] as const
 
-  test.for(refusals)('it %s', async ([message, response]) => {
+  test.for(refusals)('because of its answer: %s', async ([reason, response]) => {
     const { url } = await answering(response)
-    expect(await getStartError({ url })).toBe(
-      `the tool server "remote" at ${url} is not available: it ${message}`,
-    )
+    expect(await getStartError({ url })).toMatchObject(unavailable(url, expect.stringContaining(reason)))
   })
 
   test('because nobody is there', async () => {
     const server = await serveHttp('stateless')
     await server.stop()
-    expect(await getStartError({ url: `${server.url}?key=secret` })).toMatch(
-      /^the tool server "remote" at http:\/\/127\.0\.0\.1:\d+\/mcp is not available: it could not be reached: .*ECONNREFUSED/,
+    expect(await getStartError({ url: `${server.url}?key=secret` })).toMatchObject(
+      unavailable(server.url, expect.stringMatching(/^could not be reached: .*ECONNREFUSED/)),
     )
   })
 
   test('because it never answers', async () => {
     const server = await serveHttp('stateless')
     server.interposeOn(() => new Promise(() => {}))
-    expect(await getStartError({ url: server.url, startTimeoutMs: 50 })).toMatch(
-      /is not available: it .*timed out/,
+    expect(await getStartError({ url: server.url, startTimeoutMs: 50 })).toMatchObject(
+      unavailable(server.url, expect.stringContaining('timed out')),
     )
   })
 
   test('because it sends elsewhere, where the headers must not go', async () => {
     const [server, elsewhere] = [await serveHttp('stateless'), await serveHttp('stateless')]
     server.interposeOn(() => new Response(null, { status: 307, headers: { location: elsewhere.url } }))
-    expect(await getStartError({ url: server.url, headers: { authorization: 'Bearer secret' } })).toContain(
-      elsewhere.url,
-    )
+    expect(
+      await getStartError({ url: server.url, headers: { authorization: 'Bearer secret' } }),
+    ).toMatchObject(unavailable(server.url, expect.stringContaining(elsewhere.url)))
     expect(elsewhere.requests).toEqual([])
   })
 
   test.for([
-    ['nowhere', 'the tool server "remote" needs an address such as https://tools.example/mcp'],
-    ['file:///tmp/x', 'the tool server "remote" needs an address such as https://tools.example/mcp'],
-    [
-      'http://me:secret@127.0.0.1/',
-      'the address of the tool server "remote" contains a password; set it in a header',
-    ],
-  ])('because its address is none: %s', async ([url = '', message]) => {
-    expect(await getStartError({ url })).toBe(message)
+    ['nowhere', 'invalid_address'],
+    ['file:///tmp/x', 'invalid_address'],
+    ['http://me:secret@127.0.0.1/', 'secret_in_address'],
+  ])('because its address is none: %s', async ([url = '', code]) => {
+    const error = await getStartError({ url })
+    expect(error).toMatchObject({ code, details: { name } })
+    expect(String(error)).not.toContain('me:secret')
   })
 
   test('because its headers cannot be sent; what they hold is not told', async () => {
     const headers = { 'x-key': 'line one\nsecret line two' }
-    expect(await getStartError({ url: 'http://127.0.0.1:9/', headers })).toBe(
-      'the header x-key for the tool server "remote" contains characters that a header cannot have',
-    )
+    const error = await getStartError({ url: 'http://127.0.0.1:9/', headers })
+    expect(error).toMatchObject({ code: 'invalid_header', details: { name, header: 'x-key' } })
+    expect(String(error)).not.toContain('secret')
   })
 })
 
@@ -213,5 +206,8 @@ test('a server of before Streamable HTTP is called that', async () => {
   })
   await once(older, 'listening')
   const url = `http://127.0.0.1:${(older.address() as AddressInfo).port}/sse`
-  await expect(startMcpServer({ name: 'older', url })).rejects.toThrow(/older HTTP\+SSE transport/)
+  await expect(startMcpServer({ name: 'older', url })).rejects.toMatchObject({
+    code: 'unavailable',
+    details: { reason: expect.stringContaining('2024-11-05') },
+  })
 })

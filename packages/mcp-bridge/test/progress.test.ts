@@ -1,5 +1,6 @@
 import type { McpRequestPayload } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { relayError } from '../src/errors.js'
 import { call, serve } from './support/servers.js'
 
 const report = (progress: string, token = '$TOKEN') =>
@@ -75,8 +76,8 @@ describe('a call that the server cancels', () => {
     const cancel =
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$ID,"reason":"overworked"}}'
     const { response, running } = await callWithLines([cancel, answer], 'p')
-    const message = 'the tool server "files" cancelled the call: overworked'
-    expect(response).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32800, message } })
+    const cancelled = relayError('cancelled_by_server', { name: 'files', reason: 'overworked' })
+    expect(response).toEqual({ ...cancelled, id: 7 })
     expect([running.notifications, running.lines]).toEqual([[], []])
   })
 

@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { relayError } from '../src/errors.js'
 import { isRunning } from './support/processes.js'
 import { call, serve } from './support/servers.js'
 
 const seen = (part: object) => expect.objectContaining(part)
-const ended = (reason: string) => ({
-  jsonrpc: '2.0',
-  id: 7,
-  error: { code: -32000, message: `the tool server "files" ended while the call was running: it ${reason}` },
-})
+const name = 'files'
+const ended = (reason: string) => ({ ...relayError('ended_meanwhile', { name, reason }), id: 7 })
 
 describe('a server that ends', () => {
   test.for([
@@ -19,11 +17,9 @@ describe('a server that ends', () => {
     const pending = [relay.request(call('silent')), relay.request(call(manner))]
     expect(await Promise.all(pending)).toEqual([ended(reason), ended(reason)])
     expect(await relay.closed).toEqual({ reason })
-    expect(await relay.request(call('seen'))).toMatchObject({
-      id: 7,
-      error: { code: -32000, message: `the tool server "files" has ended: it ${reason}` },
-    })
-    await expect(relay.notify({ method: 'notifications/roots/list_changed' })).rejects.toThrow(reason)
+    expect(await relay.request(call('seen'))).toEqual({ ...relayError('ended', { name, reason }), id: 7 })
+    const notified = relay.notify({ method: 'notifications/roots/list_changed' })
+    await expect(notified).rejects.toMatchObject({ code: 'ended', details: { name, reason } })
   })
 
   test.for([
@@ -66,11 +62,7 @@ describe('a call given up', () => {
   test('after its timeout is an error, and the server is told', async () => {
     const { relay } = await serve('rawServer')
     const answer = await relay.request(call('silent'), { timeoutMs: 20 })
-    expect(answer).toEqual({
-      jsonrpc: '2.0',
-      id: 7,
-      error: { code: -32001, message: 'the tool server "files" did not answer within 20 ms' },
-    })
+    expect(answer).toEqual({ ...relayError('late', { name, timeoutMs: 20 }), id: 7 })
     expect(await relay.request(call('seen'))).toMatchObject({ result: { seen: cancellation() } })
   })
 
@@ -79,9 +71,10 @@ describe('a call given up', () => {
     const { signal, abort } = aborting()
     const pending = relay.request(call('silent'), { signal })
     abort(new Error('changed my mind'))
-    const message = 'the call was cancelled: changed my mind'
-    expect(await pending).toEqual({ jsonrpc: '2.0', id: 7, error: { code: -32800, message } })
-    expect(await relay.request(call('seen'))).toMatchObject({ result: { seen: cancellation(message) } })
+    const cancelled = relayError('cancelled', { reason: 'changed my mind' })
+    expect(await pending).toEqual({ ...cancelled, id: 7 })
+    const seenByServer = cancellation(cancelled.error?.message)
+    expect(await relay.request(call('seen'))).toMatchObject({ result: { seen: seenByServer } })
   })
 
   test('before it began never reaches the server', async () => {
@@ -131,29 +124,36 @@ function aborting() {
   return { signal: controller.signal, abort: (reason?: Error) => controller.abort(reason) }
 }
 
+const notStarted = (reason: string) => ({
+  code: 'not_started',
+  details: { name, reason: expect.stringContaining(reason) },
+})
+
 describe('a server that does not start', () => {
   test.for([
     ['exits', 'exited with code 9'],
     ['refuses', 'no key is configured'],
   ] as const)('is named, with what it said: %s', async ([argument, reason]) => {
-    const message = new RegExp(`^the tool server "files" did not start: .*${reason}`)
-    await expect(serve('rawServer', { argument })).rejects.toThrow(message)
+    await expect(serve('rawServer', { argument })).rejects.toMatchObject(notStarted(reason))
   })
 
   test('because it takes too long is given up, with what was asked, and what it wrote to stderr', async () => {
     const argument = JSON.stringify({ startMs: 60_000, stderr: 'pulling layer 1\npulling layer 2\n' })
     const starting = serve('oddServer', { argument, startTimeoutMs: 1000 })
-    await expect(starting).rejects.toThrow(
-      'the tool server "files" did not start: it timed out: no answer to initialize within 1000 ms. ' +
-        'Its last lines on stderr: pulling layer 1 | pulling layer 2',
-    )
+    const said = 'Its last lines on stderr: pulling layer 1 | pulling layer 2'
+    await expect(starting).rejects.toMatchObject({
+      ...notStarted(said),
+      cause: { code: 'late', details: { request: 'initialize', timeoutMs: 1000 } },
+    })
   })
 
   test('hands its stderr to the log while it starts', async () => {
     const abort = new AbortController()
     const argument = JSON.stringify({ startMs: 60_000, stderr: 'pulling\n' })
     const log = (line: string) => abort.abort(line)
-    await expect(serve('oddServer', { argument, signal: abort.signal, log })).rejects.toThrow('given up')
+    await expect(serve('oddServer', { argument, signal: abort.signal, log })).rejects.toMatchObject(
+      notStarted('given up'),
+    )
     expect(abort.signal.reason).toBe('pulling')
   })
 
@@ -163,22 +163,23 @@ describe('a server that does not start', () => {
       argument: JSON.stringify({ startMs: 60_000 }),
       signal: ms === 0 ? abortNow() : AbortSignal.timeout(ms),
     })
-    await expect(starting).rejects.toThrow('it was given up')
+    await expect(starting).rejects.toMatchObject(notStarted('given up'))
     // Compares only new processes, since those of earlier tests may end in the meantime.
     expect(listChildren().filter((child) => !before.includes(child))).toEqual([])
   })
 
   test('because what it says of itself cannot be read is told in one sentence', async () => {
     const argument = JSON.stringify({ initialize: { protocolVersion: [] } })
-    await expect(serve('oddServer', { argument })).rejects.toThrow(
-      /^the tool server "files" did not start: it answered initialize, but \/protocolVersion is an array$/,
-    )
+    await expect(serve('oddServer', { argument })).rejects.toMatchObject({
+      details: { name, reason: 'answered initialize, but /protocolVersion is an array' },
+    })
   })
 
   test('because there is no such command is told so', async () => {
-    await expect(serve('rawServer', { command: 'no-such-server' })).rejects.toThrow(
-      'cannot start "no-such-server": the command was not found',
-    )
+    await expect(serve('rawServer', { command: 'no-such-server' })).rejects.toMatchObject({
+      code: 'cannot_start',
+      details: { command: 'no-such-server', systemCode: 'ENOENT' },
+    })
   })
 })
 

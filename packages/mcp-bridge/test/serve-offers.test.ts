@@ -45,9 +45,10 @@ describe.each(some(['auto', 'legacy'] as const, 1))('clients have what participa
       ],
       structuredContent: { pages: 635 },
     })
-    await expect(client.callTool({ name: 'library__burn_book' })).rejects.toThrow(
-      /there is no tool library__burn_book/,
-    )
+    await expect(client.callTool({ name: 'library__burn_book' })).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('library__burn_book'),
+    })
   })
 
   test('the same lists until something has changed, of which they are told', async () => {
@@ -95,7 +96,9 @@ describe.each(some(['auto', 'legacy'] as const, 1))('clients have what participa
       { content: { text: 'Review Emma' } },
       { content: { type: 'resource_link', uri: book('1') } },
     ])
-    await expect(client.getPrompt({ name: 'library__nothing' })).rejects.toThrow(/there is no prompt/)
+    await expect(client.getPrompt({ name: 'library__nothing' })).rejects.toMatchObject({
+      code: -32602,
+    })
 
     const { resources } = await client.listResources()
     expect(resources).toContainEqual({ name: 'first page', uri: book('1'), mimeType: 'text/plain' })

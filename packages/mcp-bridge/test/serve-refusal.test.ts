@@ -1,11 +1,13 @@
 import { HttpClient } from '@meup/agent-sdk/http'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { serveSpaceOverHttp } from '@meup/mcp-bridge/serve'
+import { fillIn } from '@meup/protocol'
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport as FirstHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { expect, onTestFinished, test } from 'vitest'
+import { serveTexts } from '../src/serve/errors.js'
 
 const info = { name: 'test', version: '1' }
 
@@ -50,8 +52,8 @@ test.for(['/mcp', '/sse'])(
     const authorization = 'Bearer the token of this server'
     const response = await fetch(url, { headers: { accept: 'text/event-stream', authorization } })
     expect(response.status).toBe(405)
-    const reason = /speaks Streamable HTTP at \/mcp, not the older HTTP\+SSE/
-    expect(await response.text()).toMatch(reason)
+    const message = fillIn(serveTexts.older_transport, { path: '/mcp' })
+    expect(await response.json()).toMatchObject({ error: { code: -32000, message } })
     const transport = new SSEClientTransport(url)
     await expect(
       new FirstClient(info).connect(transport as Parameters<FirstClient['connect']>[0]),
@@ -61,7 +63,6 @@ test.for(['/mcp', '/sse'])(
 
 test.for(Object.entries(clients))('a client without the token says what to send: %s', async ([, connect]) => {
   const url = await serve()
-  const advice = /this server has no OAuth: send its token as Authorization: Bearer <token>/
-  await expect(connect(url, {})).rejects.toThrow(advice)
-  await expect(connect(url, { authProvider })).rejects.toThrow(advice)
+  await expect(connect(url, {})).rejects.toThrow(serveTexts.wrong_token)
+  await expect(connect(url, { authProvider })).rejects.toThrow(serveTexts.wrong_token)
 })

@@ -1,19 +1,7 @@
-import { addAdvice } from '@meup/protocol'
+import { addAdvice, type Details, type DetailsOf, fillIn } from '@meup/protocol'
 import { exitCodes } from './exit-codes.js'
 import { type FailureName, type FailureRow, failures } from './failures.js'
 import { type UsageCode, usageTexts, valueForms } from './usage.js'
-
-type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Placeholder<Rest>
-  : never
-
-type Detail = string | number | readonly string[]
-
-/** The values that a message contains, by name. */
-export type Details = Readonly<Record<string, Detail>>
-
-/** A value for each `{name}` of a text. */
-export type DetailsOf<Text extends string> = Readonly<Record<Placeholder<Text>, Detail>>
 
 type FailureDetails<Name extends FailureName> = DetailsOf<
   (typeof failures)[Name]['says'] | (typeof failures)[Name]['remedy']
@@ -69,10 +57,6 @@ export const describeFailure = <Name extends FailureName>(
 
 /** Adds the next step of a failure to a message. */
 export const addRemedy = (message: string, name: FailureName): string => addAdvice(message, getRemedy(name))
-
-/** Replaces each `{name}` by its value; the elements of a list are joined with commas. */
-const fillIn = (text: string, details: Details): string =>
-  text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
 
 /** The next step that a failure's message advises, as plain text. */
 export const getRemedy = (name: FailureName): string => failures[name].remedy.replaceAll('`', '')

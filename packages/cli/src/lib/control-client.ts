@@ -1,7 +1,8 @@
 import { request } from 'node:http'
 import { isObject } from '@meup/folds'
+import type { Details } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
-import { CodedError, type Details, Failure } from '../failure/failure.js'
+import { CodedError, Failure } from '../failure/failure.js'
 import { getControlPath } from './own-folder.js'
 import { isRunning, readGatewayFile } from './running-gateway.js'
 

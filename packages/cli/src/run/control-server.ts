@@ -2,9 +2,9 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createConnection } from 'node:net'
 import { dirname } from 'node:path'
-import { getErrorMessage } from '@meup/protocol'
+import { type Details, getErrorMessage } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
-import { CodedError, type Details } from '../failure/failure.js'
+import { CodedError } from '../failure/failure.js'
 import { getControlPath, makeOwnFolder } from '../lib/own-folder.js'
 
 /** Handlers of requests that commands on this machine send to `meup up`: `POST /<name>` with a JSON object. */

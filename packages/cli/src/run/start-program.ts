@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { ConnectionError, connect, ProtocolError } from '@meup/agent-sdk'
-import { bridgeMcpServer, CannotStartError, readLines, spawnChild } from '@meup/mcp-bridge'
+import { bridgeMcpServer, ProgramError, readLines, spawnChild } from '@meup/mcp-bridge'
 import { omitUndefined } from '@meup/protocol'
 import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } from '../config/config.js'
 import { getRemedy } from '../failure/failure.js'
@@ -47,7 +47,7 @@ export async function startProgram(
 /** Adds advice to an error; errors from the gateway already contain theirs. */
 function explainStartError(cause: unknown, program: Program): unknown {
   if (cause instanceof StartError) return cause
-  if (cause instanceof CannotStartError)
+  if (cause instanceof ProgramError && cause.code === 'cannot_start')
     return new StartError(cause.message, describeInstallation(program), { cause })
   if (!(cause instanceof Error) || cause instanceof ProtocolError || cause instanceof ConnectionError)
     return cause

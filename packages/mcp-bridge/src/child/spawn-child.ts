@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { PassThrough, pipeline, type Readable, type Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type ProgramError, programError } from '../errors.js'
 import { isSystemError, readLines, settlesWithin } from './lines.js'
 import { type ChildExit, LIFELINE_FD, LIFELINE_LIMIT, type Order, type Report } from './messages.js'
 import { findProcessTree, sendSignal } from './processes.js'
@@ -50,20 +51,8 @@ export interface SupervisedChild extends AsyncDisposable {
   close(options?: CloseOptions): Promise<ChildExit>
 }
 
-/** Thrown if the command could not be started; `code`: a system code such as `ENOENT`. */
-export class CannotStartError extends Error {
-  override readonly name = 'CannotStartError'
-  constructor(
-    readonly command: string,
-    readonly code: string,
-    readonly reason: string,
-  ) {
-    super(`cannot start "${command}": ${reason}`)
-  }
-}
-
 /** Windows is not supported, because it has no process groups, and no signals that a program can handle. */
-const onWindows = 'Windows cannot end a program with all that it has started: run meup in WSL'
+const onWindows = 'Windows cannot end a program with all that it has started. Run meup in WSL'
 
 const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
@@ -75,11 +64,11 @@ const OVERDUE_MS = 1000
 /**
  * Runs a command. When this process ends, for whatever reason, all processes of the command are stopped. A process escapes only
  * if it leaves the process group, outlives its parent and, on Linux, also drops its environment. Resolves when the command is
- * running; rejects with `CannotStartError`.
+ * running; rejects with the `ProgramError` `cannot_start`, whose `systemCode` is a code such as `ENOENT`.
  */
 export async function spawnChild(options: SpawnChildOptions): Promise<SupervisedChild> {
   const { command, args = [], env, cwd = '.', stdio = ['pipe', 'pipe', 'pipe'] } = options
-  if (process.platform === 'win32') throw new CannotStartError(command, 'ENOSYS', onWindows)
+  if (process.platform === 'win32') throw cannotStart(command, 'ENOSYS', onWindows)
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
@@ -154,11 +143,13 @@ async function sweep(group: number, run: string, roots: readonly number[]): Prom
   }
 }
 
-function startError(command: string, report: Report | undefined): CannotStartError {
-  if (report && 'failed' in report)
-    return new CannotStartError(command, report.failed.code, report.failed.reason)
-  return new CannotStartError(command, 'UNKNOWN', 'its reaper ended before it ran')
+function startError(command: string, report: Report | undefined): ProgramError {
+  if (report && 'failed' in report) return cannotStart(command, report.failed.code, report.failed.reason)
+  return cannotStart(command, 'UNKNOWN', 'its reaper ended before it ran')
 }
+
+const cannotStart = (command: string, systemCode: string, reason: string): ProgramError =>
+  programError('cannot_start', { command, systemCode, reason })
 
 /** Yields the reports of the reaper until it ends. */
 async function* readReports(lifeline: Socket): AsyncGenerator<Report, undefined> {

@@ -6,6 +6,7 @@ import {
   omitUndefined,
 } from '@meup/protocol'
 import type { JSONRPCMessage, RequestId, TransportSendOptions } from '@modelcontextprotocol/client'
+import { programError, relayError } from '../errors.js'
 import { describeRelayFailure } from './failures.js'
 import { readNumber } from './message-id.js'
 
@@ -47,7 +48,7 @@ interface Calls {
    */
   getElicitation(streamRequest: RequestId | undefined): RelayElicitation | undefined
   /** Fails the pending request with this internal id, if there is one. */
-  fail(id: RequestId, reason: string): void
+  fail(id: RequestId, problem: string, text: string): void
   /** Fails all pending and future requests, because the server has ended. */
   end(reason: string): void
 }
@@ -67,11 +68,8 @@ type Send = (message: JSONRPCMessage, options?: TransportSendOptions) => Promise
  */
 export function createCalls(name: string, callMs: number, send: Send): Calls {
   const pending = new Map<number, Pending>()
-  const server = `the tool server "${name}"`
   let nextId = FIRST_ID
-  let endedBecause: string | undefined
-
-  const hasEnded = () => endedBecause && `${server} has ended: it ${endedBecause}`
+  let endReason: string | undefined
 
   const exchange = (payload: McpRequestPayload, options: RelayedCallOptions) =>
     new Promise<McpResponsePayload>((resolve) => {
@@ -85,16 +83,17 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         signal?.removeEventListener('abort', abort)
         resolve(response)
       }
-      const giveUp = (code: number, reason: string) => {
-        settle(createRpcError(code, reason))
+      const giveUp = (response: McpResponsePayload) => {
+        settle(response)
+        const reason = response.error?.message
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
         // If the cancellation cannot be sent, the server is ending, so the call ends too.
         send(notice).catch(() => {})
         // For transports with a stream per request, closing the stream cancels the request as well.
         reply.abort(reason)
       }
-      const abort = () => giveUp(RelayError.cancelled, cancelled(signal))
-      const expire = () => giveUp(RelayError.timedOut, `${server} did not answer within ${timeoutMs} ms`)
+      const abort = () => giveUp(cancelledError(signal))
+      const expire = () => giveUp(relayError('late', { name, timeoutMs }))
       const startTimer = () => setTimeout(expire, Math.min(timeoutMs, LONGEST_TIMER_MS))
       let timer = startTimer()
       signal?.addEventListener('abort', abort, { once: true })
@@ -114,16 +113,10 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         { ...toMessage(replaceToken(payload, id)), id },
         {
           requestSignal: reply.signal,
-          onRequestStreamEnd: () =>
-            settle(createRpcError(RelayError.serverEnded, `${server} broke off its reply`)),
+          onRequestStreamEnd: () => settle(relayError('broken_off', { name })),
         },
       ).catch((error: unknown) => {
-        settle(
-          createRpcError(
-            RelayError.serverEnded,
-            `${server} did not take the call: it ${describeRelayFailure(error)}`,
-          ),
-        )
+        settle(relayError('not_taken', { name, reason: describeRelayFailure(error) }))
       })
     })
 
@@ -132,7 +125,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
     if (method === 'notifications/cancelled') {
       const call = pending.get(getOwnId(params?.requestId))
       const reason = typeof params?.reason === 'string' ? params.reason : 'it gave no reason'
-      call?.settle(createRpcError(RelayError.cancelled, `${server} cancelled the call: ${reason}`))
+      call?.settle(relayError('cancelled_by_server', { name, reason }))
       return call !== undefined
     }
     const about = getOwnId(params?.progressToken ?? streamRequest)
@@ -150,16 +143,14 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
 
   return {
     async request(payload, options) {
-      const endReason = hasEnded()
-      if (endReason) return withRequestId(payload, createRpcError(RelayError.serverEnded, endReason))
       const { signal } = options
-      if (signal?.aborted)
-        return withRequestId(payload, createRpcError(RelayError.cancelled, cancelled(signal)))
+      if (endReason !== undefined)
+        return withRequestId(payload, relayError('ended', { name, reason: endReason }))
+      if (signal?.aborted) return withRequestId(payload, cancelledError(signal))
       return withRequestId(payload, await exchange(payload, options))
     },
     async notify(payload) {
-      const endReason = hasEnded()
-      if (endReason) throw new Error(endReason)
+      if (endReason !== undefined) throw programError('ended', { name, reason: endReason })
       await send(toMessage(payload))
     },
     onMessage(message, streamRequest) {
@@ -173,7 +164,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         ?.settle(
           'result' in message || 'error' in message
             ? (message as McpResponsePayload)
-            : createRpcError(RelayError.noOutcome, `${server} answered with neither a result nor an error`),
+            : relayError('no_outcome', { name }),
         )
       return true
     },
@@ -181,16 +172,12 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
       for (const { restartTimer } of pending.values()) restartTimer()
       return pending.get(getOwnId(streamRequest))?.onElicitation
     },
-    fail(id, reason) {
-      pending.get(getOwnId(id))?.settle(createRpcError(RelayError.noOutcome, `${server}: ${reason}`))
+    fail(id, problem, text) {
+      pending.get(getOwnId(id))?.settle(relayError('unreadable', { name, problem, text }))
     },
     end(reason) {
-      endedBecause = reason
-      for (const { settle } of [...pending.values()]) {
-        settle(
-          createRpcError(RelayError.serverEnded, `${server} ended while the call was running: it ${reason}`),
-        )
-      }
+      endReason = reason
+      for (const { settle } of [...pending.values()]) settle(relayError('ended_meanwhile', { name, reason }))
     },
   }
 }
@@ -200,10 +187,8 @@ function toMessage({ method, params }: McpRequestPayload) {
   return { jsonrpc: '2.0', method, ...omitUndefined({ params }) } as const
 }
 
-function cancelled(signal: AbortSignal | undefined): string {
-  const reason: unknown = signal?.reason
-  return `the call was cancelled: ${getErrorMessage(reason)}`
-}
+export const cancelledError = (signal: AbortSignal | undefined): McpResponsePayload =>
+  relayError('cancelled', { reason: getErrorMessage(signal?.reason) })
 
 type Token = string | number
 
@@ -227,19 +212,6 @@ function withCallerToken(notification: McpRequestPayload, token: Token | undefin
   const { params } = notification
   if (params?.progressToken === undefined) return notification
   return { ...notification, params: copyNumberTexts({ ...params, progressToken: token }, params) }
-}
-
-/** JSON-RPC codes of the relay's errors. */
-export const RelayError = {
-  serverEnded: -32000,
-  timedOut: -32001,
-  /** This code is from the Language Server Protocol: MCP does not define a response to a cancelled request. */
-  cancelled: -32800,
-  noOutcome: -32603,
-} as const
-
-export function createRpcError(code: number, message: string): McpResponsePayload {
-  return { jsonrpc: '2.0', error: { code, message } }
 }
 
 /** Sets the id of a response to that of the request; removes it if the request has none. */

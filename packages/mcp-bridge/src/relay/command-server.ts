@@ -12,10 +12,10 @@ import { readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import type { DroppedText } from '../child/text-buffer.js'
+import { ProgramError, programError } from '../errors.js'
 import { restoreNumbers } from '../exact-numbers.js'
 import { createTooLong, readDropped } from './dropped-message.js'
 import { describeRelayFailure } from './failures.js'
-import { StartTimeoutError } from './handshake.js'
 import { readMessages } from './read-message.js'
 import {
   type McpRelay,
@@ -39,7 +39,7 @@ const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as 
 /** Number of stderr lines in the error of a start timeout, and maximum characters of each line. */
 const [lastLines, maxLastLineChars] = [5, 200]
 
-/** Starts a server as a child process. Rejects with `CannotStartError`, or with an error that names the server. */
+/** Starts a server as a child process. Rejects with `ProgramError`. */
 export async function startCommandServer(
   options: CommandServerOptions,
   handlers: RelayHandlers = {},
@@ -82,9 +82,9 @@ async function launch(
     await child.close()
     const end = isClosed(error) ? (await transport.ended).reason : describeRelayFailure(error)
     const reason = signal?.aborted ? 'was given up' : end
-    const isLate = error instanceof StartTimeoutError && stderr.length > 0
+    const isLate = error instanceof ProgramError && error.code === 'late' && stderr.length > 0
     const said = isLate ? `. Its last lines on stderr: ${stderr.join(' | ')}` : ''
-    throw new Error(`the tool server "${name}" did not start: it ${reason}${said}`, { cause: error })
+    throw programError('not_started', { name, reason: `${reason}${said}` }, { cause: error })
   } finally {
     signal?.removeEventListener('abort', giveUp)
   }

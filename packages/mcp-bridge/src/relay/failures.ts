@@ -9,14 +9,14 @@ export function describeRelayFailure(error: unknown): string {
   if (error instanceof SdkError && error.cause !== undefined) return describeRelayFailure(error.cause)
   if (error instanceof SdkHttpError) return describeStatus(error)
   if (error instanceof SdkError && error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
-    return `answered with neither JSON nor an event stream; ${isItMcp}`
+    return `answered with neither JSON nor an event stream. ${isItMcp}`
   }
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
-    return 'answered with a result that is none of MCP'
+    return 'answered with a result that MCP does not define'
   if (error instanceof ProtocolError) return `answered with an error: ${error.message}`
   const name = error instanceof Error ? error.name : ''
   if (['SyntaxError', 'ZodError', '$ZodError'].includes(name)) {
-    return `answered with something that is not JSON-RPC; ${isItMcp}`
+    return `answered with something that is not JSON-RPC. ${isItMcp}`
   }
   return isNetworkFailure(error) ? describeNetwork(error) : getErrorMessage(error)
 }
@@ -27,15 +27,15 @@ export function isUnknownAddress(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
 }
 
-const isItMcp = 'is this the address of an MCP server?'
+const isItMcp = 'Check that this is the address of an MCP server'
 
 function describeStatus({ status, data, message }: SdkHttpError): string {
-  if (status === 401) return 'asks for authorization (HTTP 401); give a valid one in its headers'
-  if (status === 403) return 'denies access (HTTP 403); check its headers'
+  if (status === 401) return 'asks for authorization (HTTP 401). Give a valid one in its headers'
+  if (status === 403) return 'denies access (HTTP 403). Check its headers'
   const answered = `answered HTTP ${status}`
   // For a redirect, the SDK's message contains the target, and the name of an option that is removed here.
   const text = status < 400 ? message.replace(/^.*?: | \(redirectPolicy.*\)$/g, '') : quote(data.text)
-  return status === 404 || status === 405 ? `${answered}; ${isItMcp}` : answered + (text && `: ${text}`)
+  return status === 404 || status === 405 ? `${answered}. ${isItMcp}` : answered + (text && `: ${text}`)
 }
 
 /** Returns the text of a JSON-RPC error, or plain text; `''` for HTML pages. */

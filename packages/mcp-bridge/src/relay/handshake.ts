@@ -11,6 +11,7 @@ import {
   SdkErrorCode,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
+import { programError } from '../errors.js'
 import type { ClientLink } from './client-link.js'
 import { describeRelayFailure } from './failures.js'
 
@@ -55,9 +56,7 @@ export async function performHandshake(link: ClientLink, options: HandshakeOptio
   } catch (error) {
     if (link.problem !== undefined) throw new Error(link.problem, { cause: error })
     if (!isTimeout(error)) throw error
-    throw new StartTimeoutError(`timed out: no answer to ${link.waitingFor} within ${timeoutMs} ms`, {
-      cause: error,
-    })
+    throw programError('late', { request: link.waitingFor ?? '', timeoutMs }, { cause: error })
   }
 
   const serverInfo = client.getServerVersion() ?? { name: 'unknown', version: 'unknown' }
@@ -78,11 +77,6 @@ export async function performHandshake(link: ClientLink, options: HandshakeOptio
       [CLIENT_CAPABILITIES_META_KEY]: own,
     },
   }
-}
-
-/** Thrown if the server does not answer its first request in time. */
-export class StartTimeoutError extends Error {
-  override readonly name = 'StartTimeoutError'
 }
 
 function isTimeout(error: unknown): boolean {

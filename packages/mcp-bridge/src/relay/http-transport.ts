@@ -10,8 +10,8 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { settlesWithin } from '../child/lines.js'
+import { relayError } from '../errors.js'
 import { restoreNumbers } from '../exact-numbers.js'
-import { createRpcError, RelayError } from './calls.js'
 import { describeRelayFailure, isNetworkFailure, parseErrorBody } from './failures.js'
 import { hasLostSession, type SessionRefusal } from './lost-session.js'
 import { isSameId } from './message-id.js'
@@ -23,6 +23,8 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1]
 const TERMINATE_TIMEOUT_MS = 1000
 
 interface HttpTransportOptions {
+  /** Name of the server in error messages. */
+  readonly name: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   /** Milliseconds for a new handshake, after the server has lost the session. */
@@ -64,7 +66,12 @@ const sending = new AsyncLocalStorage<Sent>()
  * An MCP transport over Streamable HTTP. If the server has lost the session, it starts a new one, and sends the refused message
  * again, once. An unreachable server counts as ended; a server that refuses a message does not.
  */
-export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTransportOptions): RelayTransport {
+export function httpTransport({
+  name,
+  url,
+  headers,
+  handshakeTimeoutMs,
+}: HttpTransportOptions): RelayTransport {
   let end = (_reason: string): void => {}
   const ended = new Promise<{ reason: string }>((resolve) => {
     end = (reason) => resolve({ reason })
@@ -94,11 +101,8 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
       const id = headers.get('last-event-id') ?? sent?.lastEventId
       if (sent === undefined || typeof id !== 'string') return true
       if (sent.id !== undefined && !countCut(sent, id)) {
-        const message = `the stream of its reply was cut ${sent.cuts} times, without any message in between`
-        transport.onmessage?.({
-          ...createRpcError(RelayError.serverEnded, message),
-          id: sent.id,
-        } as JSONRPCMessage)
+        const answer = { ...relayError('cut', { name, cuts: sent.cuts }), id: sent.id }
+        transport.onmessage?.(answer as JSONRPCMessage)
         return false
       }
       // The event id is kept here: the SDK forgets it if a resumed stream is cut again before its first event.
@@ -188,8 +192,8 @@ export function httpTransport({ url, headers, handshakeTimeoutMs }: HttpTranspor
   const repeat = (sent: Sent): void => {
     sent.isReplaced = true
     renewAndRepeat(sent).catch((error: unknown) => {
-      const message = `the session was lost, and the call could not be repeated: it ${describeRelayFailure(error)}`
-      const answer = { ...createRpcError(RelayError.serverEnded, message), id: sent.id }
+      const reason = `lost the session, and ${describeRelayFailure(error)} when it was called again`
+      const answer = { ...relayError('not_taken', { name, reason }), id: sent.id }
       transport.onmessage?.(answer as JSONRPCMessage)
     })
   }

@@ -6,14 +6,8 @@ import type {
   Transport,
   VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
-import {
-  createCalls,
-  createRpcError,
-  type RelayElicitation,
-  RelayError,
-  type RelayedCallOptions,
-  withRequestId,
-} from './calls.js'
+import { relayError } from '../errors.js'
+import { createCalls, type RelayElicitation, type RelayedCallOptions, withRequestId } from './calls.js'
 import { createClientLink } from './client-link.js'
 import { answerAll, createElicitations, readInputRequired } from './elicitations.js'
 import { describeRelayFailure } from './failures.js'
@@ -107,7 +101,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
   const onFault = (fault: Fault): void => {
     const { problem, text, responseTo, requestId, isReported = false } = fault
     if (!isReported) faults.report(fault)
-    if (responseTo !== undefined) calls.fail(responseTo, `the answer cannot be read: ${problem}: ${text}`)
+    if (responseTo !== undefined) calls.fail(responseTo, problem, text)
     if (requestId === undefined) return
     const error = { code: invalidRequest, message: problem }
     // If the error cannot be sent, the server is ending, and does not expect it.
@@ -154,14 +148,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
       const required = readInputRequired(response)
       if (required === undefined) break
       const inputResponses = round < maxRounds ? await answerAll(required, handle, given) : undefined
-      if (inputResponses === undefined)
-        return withRequestId(
-          payload,
-          createRpcError(
-            RelayError.noOutcome,
-            `the tool server "${name}" asks for more than it can be given`,
-          ),
-        )
+      if (inputResponses === undefined) return withRequestId(payload, relayError('unanswerable', { name }))
       const { requestState } = required
       const params = {
         ...payload.params,

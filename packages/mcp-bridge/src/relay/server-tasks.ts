@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject, Pages } from '@meup/folds'
 import type { McpRequestPayload, McpResponsePayload } from '@meup/protocol'
-import { getErrorMessage } from '@meup/protocol'
-import { createRpcError, RelayError, type RelayedCallOptions, withRequestId } from './calls.js'
+import { relayError } from '../errors.js'
+import { cancelledError, type RelayedCallOptions, withRequestId } from './calls.js'
 import type { McpRelay } from './relay.js'
 
 /**
@@ -14,11 +14,14 @@ const maxPages = 20
 
 /** Calls tools that require an MCP task. Polls the task, so that callers see an ordinary call. */
 export class ServerTasks {
+  readonly #name: string
   readonly #relay: McpRelay
   /** Names of the tools that require a task; `undefined` = the list has to be read. */
   #needed: Promise<ReadonlySet<string>> | undefined
 
-  constructor(relay: McpRelay) {
+  /** `name`: that of the server in error messages. */
+  constructor(name: string, relay: McpRelay) {
+    this.#name = name
     this.#relay = relay
   }
 
@@ -72,6 +75,7 @@ export class ServerTasks {
   ): Promise<McpResponsePayload> {
     const { taskId } = created
     const { signal } = options
+    const name = this.#name
     const ask = (method: string, more: RelayedCallOptions = {}): Promise<McpResponsePayload> =>
       this.#relay.request({ jsonrpc: '2.0', method, params: { taskId } }, { ...options, ...more })
     try {
@@ -84,15 +88,10 @@ export class ServerTasks {
         const response = await ask('tasks/get')
         const read = readTask(response.result)
         if (read === undefined)
-          return response.error
-            ? response
-            : createRpcError(RelayError.noOutcome, `the task ${taskId} has no status`)
+          return response.error ? response : relayError('no_status', { name, task: taskId })
         task = read
         if (task.status === 'cancelled')
-          return createRpcError(
-            RelayError.cancelled,
-            `the server cancelled the task: ${task.statusMessage ?? taskId}`,
-          )
+          return relayError('cancelled_by_server', { name, reason: task.statusMessage ?? `task ${taskId}` })
       }
       const response = await ask('tasks/result', { timeoutMs: resultTimeoutMs })
       if (signal?.aborted) await this.#cancel(taskId)
@@ -100,7 +99,7 @@ export class ServerTasks {
     } catch (error) {
       if (!signal?.aborted) throw error
       await this.#cancel(taskId)
-      return createRpcError(RelayError.cancelled, `the call was cancelled: ${getErrorMessage(signal.reason)}`)
+      return cancelledError(signal)
     }
   }
 

@@ -1,3 +1,4 @@
+import { programError } from '../errors.js'
 import { limitLines } from '../log-limit.js'
 import { type CommandServerOptions, startCommandServer } from './command-server.js'
 import { describeRelayFailure, isUnknownAddress } from './failures.js'
@@ -33,7 +34,7 @@ async function connectRemoteServer(
   const { name, url: address, headers = {}, startTimeoutMs = 60_000, signal } = options
   const url = readAddress(name, address)
   checkHeaders(name, headers)
-  const transport = httpTransport({ url, headers, handshakeTimeoutMs: startTimeoutMs })
+  const transport = httpTransport({ name, url, headers, handshakeTimeoutMs: startTimeoutMs })
   const onWarning = (message: string) => options.log?.(message)
   try {
     return await openRelay({
@@ -48,9 +49,9 @@ async function connectRemoteServer(
     })
   } catch (error) {
     await transport.close()
-    const place = `${url.origin}${url.pathname}` // The rest of an address may be secret.
     const reason = signal?.aborted ? 'was given up' : await explain(error, url, headers)
-    throw new Error(`the tool server "${name}" at ${place} is not available: it ${reason}`)
+    // The rest of an address may be secret.
+    throw programError('unavailable', { name, url: `${url.origin}${url.pathname}`, reason })
   }
 }
 
@@ -62,7 +63,7 @@ async function explain(error: unknown, url: URL, headers: Readonly<Record<string
 /** Milliseconds that a server gets to begin the event stream of the older transport. */
 const probeMs = 3000
 const olderTransport =
-  'speaks the older HTTP+SSE transport of revision 2024-11-05, which is not supported; ask for its address for Streamable HTTP'
+  'speaks the older HTTP+SSE transport of revision 2024-11-05. Ask for its address for Streamable HTTP'
 
 /**
  * Whether the server only supports the older HTTP+SSE transport: it answers GET with an event stream, and does not accept POST.
@@ -84,12 +85,8 @@ async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>
 
 function readAddress(name: string, address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError(`the tool server "${name}" needs an address such as https://tools.example/mcp`)
-  }
-  if (url.username || url.password) {
-    throw new TypeError(`the address of the tool server "${name}" contains a password; set it in a header`)
-  }
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw programError('invalid_address', { name })
+  if (url.username || url.password) throw programError('secret_in_address', { name })
   return url
 }
 
@@ -99,9 +96,7 @@ function checkHeaders(name: string, headers: Readonly<Record<string, string>>): 
     try {
       new Headers().set(header, value)
     } catch {
-      throw new TypeError(
-        `the header ${header} for the tool server "${name}" contains characters that a header cannot have`,
-      )
+      throw programError('invalid_header', { name, header })
     }
   }
 }

@@ -5,6 +5,7 @@ import { ClientApprovals, readClient } from './approvals/client-approvals.js'
 import { canElicit, hasForms } from './approvals/elicitation.js'
 import { askNow } from './calls/follow-call.js'
 import { serveTasks, tasksCapability } from './calls/serve-tasks.js'
+import { serveError } from './errors.js'
 import type { ListName } from './offers/changes.js'
 import { servePrompts } from './offers/prompts.js'
 import { serveResources } from './offers/resources.js'
@@ -148,7 +149,7 @@ function addSubscriptions(server: McpServer, service: SpaceService): void {
   protocol.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     if (!uri.startsWith(service.uris.base)) throw new ResourceNotFoundError(uri)
     if (subscribed.size >= maxSubscriptions)
-      throw new Error(`there are ${maxSubscriptions} subscriptions already; end some of them`)
+      throw serveError('too_many_subscriptions', { limit: maxSubscriptions })
     if (!subscribed.has(uri)) subscribed.set(uri, service.subscriptions.add(uri))
     return {}
   })

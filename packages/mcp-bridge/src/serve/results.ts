@@ -1,7 +1,8 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
 import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
-import { getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
+import { addAdvice, fillIn, getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
+import { serveTexts } from './errors.js'
 
 /** The result of a tool, or a form that the client's user has to fill in first. */
 export type ToolOutcome = CallToolResult | InputRequiredResult
@@ -77,10 +78,12 @@ interface Failure {
 function describeError(error: unknown): Failure {
   if (error instanceof ProtocolError) return { code: error.code, message: error.message }
   if (error instanceof ConnectionError) {
-    return { code: error.code, message: `${error.message}; ${error.hint}` }
+    const { code, message, hint } = error
+    return { code, message: message.endsWith('.') ? message : addAdvice(message, hint) }
   }
   if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
-  if (error instanceof ToolError) return { code: 'tool_failed', message: `the tool failed: ${error.message}` }
+  if (error instanceof ToolError)
+    return { code: 'tool_failed', message: fillIn(serveTexts.tool_failed, { message: error.message }) }
   return { code: 'internal', message: getErrorMessage(error) }
 }
 

@@ -8,7 +8,8 @@ import {
   programEndedWords,
   SpaceView,
 } from '@meup/folds'
-import { type AnyEnvelope, type Envelope, Kind, omitUndefined, PROTOCOL, ProtocolError } from '@meup/protocol'
+import { type AnyEnvelope, type Envelope, Kind, omitUndefined, PROTOCOL } from '@meup/protocol'
+import { serveError } from '../errors.js'
 
 /** The open proposals that this participant has received, with methods to decide them. */
 export class SpaceApprovals {
@@ -33,12 +34,17 @@ export class SpaceApprovals {
   }
 
   /** Returns an open proposal. Throws `ProtocolError` if it is not open. */
-  view(id: string): ProposalView {
+  get(id: string): OpenProposal {
     const proposal = this.#space.proposals.get(id)
-    const view = proposal && this.#describe(proposal)
-    if (view) return view
-    const advice = 'list_proposals lists open ones'
-    throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here; ${advice}`)
+    if (proposal === undefined) throw serveError('unknown_proposal', { proposal: id })
+    return proposal
+  }
+
+  /** Like `get`, with facts from the log. */
+  view(id: string): ProposalView {
+    const view = this.#describe(this.get(id))
+    if (view === undefined) throw serveError('unknown_proposal', { proposal: id })
+    return view
   }
 
   /**

@@ -1,12 +1,11 @@
-import type { OpenProposal } from '@meup/agent-sdk'
 import type { ApproveOptions, OnElicitation } from '@meup/agent-sdk/internal'
 import { exactText, head, type ProposalView, programEndedWords } from '@meup/folds'
-import { ProtocolError } from '@meup/protocol'
 import {
   CLIENT_INFO_META_KEY,
   type ElicitRequestFormParams,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import { serveError } from '../errors.js'
 import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { createForm, readDecision } from './elicitation.js'
@@ -43,7 +42,7 @@ export class ClientApprovals {
    */
   createForm(id: string): ElicitRequestFormParams | undefined {
     const view = this.#service.approvals.view(id)
-    const proposal = this.#find(id)
+    const proposal = this.#service.approvals.get(id)
     const { form, shownChars } = createForm(view, proposal, this.#service.space.proposals.mayReject(id))
     if (form !== undefined) this.#service.shown.add(this.#client, versionOf(proposal), 0, shownChars)
     return form
@@ -52,7 +51,7 @@ export class ClientApprovals {
   /** Returns the exact text of a proposal, starting at `offset`. Throws `ProtocolError` if it is not open. */
   show(id: string, offset: number): ProposalPart {
     const view = this.#service.approvals.view(id)
-    const { text } = exactText(this.#find(id))
+    const { text } = exactText(this.#service.approvals.get(id))
     const part = head(text.slice(offset), maxPartChars)
     const end = offset + part.length
     this.#service.shown.add(this.#client, versionOf(view), offset, end)
@@ -71,7 +70,7 @@ export class ClientApprovals {
     let left = maxListChars
     for (const view of views) {
       const { id } = view
-      const { text, isWhole } = exactText(this.#find(id), Math.min(maxListedChars, left))
+      const { text, isWhole } = exactText(this.#service.approvals.get(id), Math.min(maxListedChars, left))
       if (!isWhole) continue
       left -= text.length
       texts.set(id, text)
@@ -83,13 +82,10 @@ export class ClientApprovals {
   /** Throws `ProtocolError` if this client has not been shown the complete proposal. */
   mustBeShown(id: string): void {
     const view = this.#service.approvals.view(id)
-    const { text } = exactText(this.#find(id))
+    const { text } = exactText(this.#service.approvals.get(id))
     if (this.#service.shown.isWhole(this.#client, versionOf(view), text.length)) return
-    const since = view.programEnded ? `since ${view.source.from} stopped (${programEndedWords})` : undefined
-    throw new ProtocolError(
-      'invalid_request',
-      `Not all of the proposal ${id} was shown to this client${since === undefined ? '' : ` ${since}`}. Call show_proposal with its id, then with each next_offset; then approve it, or reject it now.`,
-    )
+    const since = view.programEnded ? ` since ${view.source.from} stopped (${programEndedWords})` : ''
+    throw serveError('not_shown', { proposal: id, since })
   }
 
   async approve(id: string, options: ApproveOptions = {}): Promise<Record<string, unknown>> {
@@ -113,12 +109,6 @@ export class ClientApprovals {
     done.catch((error: unknown) =>
       this.#service.log(`the proposal ${id} could not be decided: ${formatCodedError(error)}`),
     )
-  }
-
-  #find(id: string): OpenProposal {
-    const proposal = this.#service.space.proposals.get(id)
-    if (proposal !== undefined) return proposal
-    throw new ProtocolError('proposal_not_found', `no proposal ${id} is known to be open here`)
   }
 }
 

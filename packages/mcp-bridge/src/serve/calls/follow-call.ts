@@ -1,4 +1,3 @@
-import { ProtocolError } from '@meup/agent-sdk'
 import type { OnElicitation } from '@meup/agent-sdk/internal'
 import type { McpRequestPayload } from '@meup/protocol'
 import {
@@ -10,6 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { canElicit } from '../approvals/elicitation.js'
+import { serveError } from '../errors.js'
 import { failureResult, relayedResult, type ToolOutcome, type ToUri } from '../results.js'
 import type { Era, ResumeState, SpaceService } from '../service.js'
 import { ClientCall, type Start } from './calls.js'
@@ -35,7 +35,7 @@ export async function followCall(
   const { mcpReq } = context
   const state = mcpReq.requestState<ResumeState>()
   const call = state === undefined ? new ClientCall(start) : service.calls.get(state.id)
-  if (call === undefined) throw new ProtocolError('not_found', 'the call is long forgotten; make it again')
+  if (call === undefined) throw serveError('forgotten', { what: 'call' })
   const cancel = (): void => call.cancel()
   mcpReq.signal.addEventListener('abort', cancel)
   if (mcpReq.signal.aborted) cancel()

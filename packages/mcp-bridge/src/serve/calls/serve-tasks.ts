@@ -3,13 +3,12 @@ import { isObject } from '@meup/folds'
 import {
   type CallToolResult,
   fromJsonSchema,
-  ProtocolError as McpError,
   type McpServer,
-  ProtocolErrorCode,
   RELATED_TASK_META_KEY,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { markNumbers } from '../../exact-numbers.js'
+import { serveError } from '../errors.js'
 import { formatCodedError } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { askNow } from './follow-call.js'
@@ -40,7 +39,7 @@ export function serveTasks(server: McpServer, service: SpaceService): void {
     const recalled = task === undefined ? await recall(service, taskId) : undefined
     const { status } = (task ?? recalled)?.state ?? {}
     if (status !== 'working' && status !== 'input_required')
-      throw invalid(`The task "${taskId}" is over: ${status}. Only running tasks can be cancelled.`)
+      throw serveError('task_over', { task: taskId, status: String(status) })
     task?.cancel(cancelReason)
     if (recalled === undefined) return { ...task?.state }
     await cancelRecalled(space, recalled, cancelReason)
@@ -88,14 +87,14 @@ async function followTask(
     }
   }
   const result = await task.result
-  if (task.state.status === 'cancelled') throw invalid(`The task "${taskId}" was cancelled.`)
+  if (task.state.status === 'cancelled') throw serveError('task_cancelled', { task: taskId })
   return result
 }
 
 async function recall(service: SpaceService, taskId: string): Promise<RecalledTask> {
   const recalled = await recallTask(service, taskId)
   if (recalled !== undefined) return recalled
-  throw invalid(`The task "${taskId}" is unknown; old tasks are forgotten. Look into the transcript.`)
+  throw serveError('unknown_task', { task: taskId })
 }
 
 async function whenRecalled(
@@ -106,9 +105,7 @@ async function whenRecalled(
   for (;;) {
     const { state, result } = await recall(service, taskId)
     if (result !== undefined) return result
-    if (state.status === 'cancelled') throw invalid(`The task "${taskId}" was cancelled.`)
+    if (state.status === 'cancelled') throw serveError('task_cancelled', { task: taskId })
     await sleep(pollMs, undefined, { signal })
   }
 }
-
-const invalid = (message: string): McpError => new McpError(ProtocolErrorCode.InvalidParams, message)

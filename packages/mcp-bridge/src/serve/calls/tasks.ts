@@ -1,10 +1,7 @@
 import { Bounded } from '@meup/folds'
 import { type AnyEnvelope, omitUndefined } from '@meup/protocol'
-import {
-  type CallToolResult,
-  ProtocolError as McpError,
-  ProtocolErrorCode,
-} from '@modelcontextprotocol/server'
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { serveError } from '../errors.js'
 import type { Elicitation } from './calls.js'
 
 /** Maximum open tasks per client, and maximum remembered tasks. */
@@ -123,13 +120,7 @@ export class Tasks {
   /** Starts a task. Throws `McpError` if the client has too many open tasks. Rejects like `begin`. */
   async begin(id: string, { client, ttl = maxTtlMs, begin, onChange }: BeginOptions): Promise<Task> {
     const open = [...this.#known.values()].filter((each) => each.client === client && each.task.isOpen)
-    if (open.length >= maxOpenTasks) {
-      const advice = 'Cancel some, or wait for their results.'
-      throw new McpError(
-        ProtocolErrorCode.InvalidParams,
-        `This client has ${maxOpenTasks} open tasks. ${advice}`,
-      )
-    }
+    if (open.length >= maxOpenTasks) throw serveError('too_many_tasks', { limit: maxOpenTasks })
     const timeoutMs = Math.min(Math.max(ttl, 1), maxTtlMs)
     const now = new Date().toISOString()
     const times = { createdAt: now, lastUpdatedAt: now, ttl: timeoutMs, pollInterval: pollMs }

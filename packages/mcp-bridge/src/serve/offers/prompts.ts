@@ -1,10 +1,6 @@
 import { dropNulls, isObject } from '@meup/folds'
-import {
-  isSpecType,
-  ProtocolError as McpError,
-  type McpServer,
-  ProtocolErrorCode,
-} from '@modelcontextprotocol/server'
+import { isSpecType, type McpServer } from '@modelcontextprotocol/server'
+import { serveError } from '../errors.js'
 import { withUri } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { relayed, timeoutMs } from './resources.js'
@@ -33,7 +29,7 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
         .map((each) => (isObject(each) ? { ...each, content: withUri(each.content, toUri) } : each)),
     }
     if (isSpecType.GetPromptResult(prompt)) return prompt
-    throw new McpError(ProtocolErrorCode.InternalError, `${participant} returned an invalid prompt`)
+    throw serveError('invalid_result', { participant, what: 'prompt' })
   })
 
   server.setRequestHandler('completion/complete', async ({ params }, { mcpReq: { signal } }) => {
@@ -57,8 +53,7 @@ export function servePrompts({ server }: McpServer, { offers, space, uris }: Spa
 
   async function find(prompt: string): Promise<{ readonly participant: string; readonly name: string }> {
     const found = (await offers.prompts()).get(prompt)
-    if (found === undefined)
-      throw new McpError(ProtocolErrorCode.InvalidParams, `there is no prompt ${prompt}`)
+    if (found === undefined) throw serveError('unknown_prompt', { prompt })
     return found
   }
 

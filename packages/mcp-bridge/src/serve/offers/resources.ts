@@ -15,6 +15,7 @@ import {
   type ResourceTemplateType,
   UriTemplate,
 } from '@modelcontextprotocol/server'
+import { serveError } from '../errors.js'
 import { formatCodedError, textResult } from '../results.js'
 import type { SpaceService } from '../service.js'
 
@@ -103,7 +104,7 @@ export function serveResources({ server }: McpServer, service: SpaceService): vo
       )
     const read = { ...(dropNulls(result) as object), contents: named }
     if (isSpecType.ReadResourceResult(read)) return read
-    throw new McpError(ProtocolErrorCode.InternalError, `${participant} returned an invalid resource`)
+    throw serveError('invalid_result', { participant, what: 'resource' })
   })
 }
 
@@ -169,9 +170,7 @@ async function readContexts(http: HttpClient): Promise<Page<unknown>> {
 
 /** Reads a context with its nested contexts and envelopes. Rejects with `not_found`. */
 async function readContext(http: HttpClient, path: string): Promise<object> {
-  if (parseContext(path, anyContext) === undefined) {
-    throw new ProtocolError('not_found', `${path} is not a context, such as run or run/step`)
-  }
+  if (parseContext(path, anyContext) === undefined) throw serveError('not_a_context', { context: path })
   const context = await http.readContext(path)
   const { items: envelopes, isWhole } = await readLatest(http, { context: path })
   return { ...context, envelopes, isWhole }
@@ -188,14 +187,11 @@ const readMarkdown = async (http: HttpClient, part: ExportQuery): Promise<string
 
 /** Reads an agent's reasons for tool calls in a turn, or in its latest completed turn. Rejects with `not_found`. */
 async function readReasoning(http: HttpClient, agent: string, turn?: string): Promise<string> {
-  if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) {
-    throw new ProtocolError('invalid_request', `turns are numbered from 1, and ${turn} is not such a number`)
-  }
+  if (turn !== undefined && !/^[1-9]\d{0,8}$/.test(turn)) throw serveError('invalid_turn', { turn })
   const part = turn === undefined ? { limit: 10 } : { before: Number(turn) + 1, limit: 1 }
   const { turns } = await http.readTurnPage(agent, part)
-  if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn))) {
-    throw new ProtocolError('not_found', `no readable turn of ${agent} has the number ${turn}`)
-  }
+  if (turn !== undefined && turns.every(({ turn_number }) => turn_number !== Number(turn)))
+    throw serveError('unknown_turn', { agent, turn })
   return reasoningCommand(turn ?? '', { turns, isActive: false }).join('\n')
 }
 

@@ -1,4 +1,3 @@
-import { ProtocolError } from '@meup/agent-sdk'
 import {
   type ElicitRequestFormParams,
   type InputRequiredResult,
@@ -9,6 +8,7 @@ import {
 import type { ClientApprovals } from '../approvals/client-approvals.js'
 import { createProgressReporter } from '../calls/follow-call.js'
 import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { serveError } from '../errors.js'
 import { createAskResult } from '../offers/resources.js'
 import { failureResult, type ToolOutcome } from '../results.js'
 import type { ResumeState, SpaceService } from '../service.js'
@@ -89,9 +89,7 @@ async function getQuestion(
     return questions.ask(text, { timeoutMs: 1000 * seconds, seen, ...(to && { to }) })
   }
   const question = questions.get(state.id)
-  if (question === undefined) {
-    throw new ProtocolError('not_found', 'the question is long forgotten; ask it again')
-  }
+  if (question === undefined) throw serveError('forgotten', { what: 'question' })
   for (const id of Object.keys(mcpReq.inputResponses ?? {})) {
     const response = inputResponse(mcpReq.inputResponses, id)
     if (response.kind === 'elicit' && response.action === 'accept') decisions.applyForm(id, response.content)

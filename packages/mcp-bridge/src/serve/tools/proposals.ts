@@ -1,4 +1,3 @@
-import { ProtocolError } from '@meup/agent-sdk'
 import { type ProposalView, proposerEndedText } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import {
@@ -12,6 +11,7 @@ import type { ClientApprovals } from '../approvals/client-approvals.js'
 import { canElicit, defaultReason, readDecision } from '../approvals/elicitation.js'
 import { beginTask, followCall } from '../calls/follow-call.js'
 import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { serveError } from '../errors.js'
 import { dataResult, type ToolOutcome, textResult } from '../results.js'
 import type { Era, SpaceService } from '../service.js'
 import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
@@ -97,9 +97,9 @@ export function addProposals(
     if (decision === 'reject') return reject(service, id, reason)
     const response = inputResponse(context.mcpReq.inputResponses, key)
     if (response.kind !== 'elicit') {
-      if (!canElicit(server, context)) throw undecided()
+      if (!canElicit(server, context)) throw serveError('no_decision', {})
       const form = decisions.createForm(id)
-      if (form === undefined) throw tooLong(id)
+      if (form === undefined) throw serveError('long_proposal', { proposal: id })
       return inputRequired({ inputRequests: { [key]: inputRequired.elicit(form) } })
     }
     const decided = response.action === 'accept' ? readDecision(response.content) : undefined
@@ -112,7 +112,7 @@ export function addProposals(
     start: TaskStart,
     context: ServerContext,
   ): TaskWork => {
-    if (decision !== 'approve') throw notApproved()
+    if (decision !== 'approve') throw serveError('not_an_approval', {})
     const timeoutMs = args.timeout_seconds === undefined ? start.timeoutMs : 1000 * args.timeout_seconds
     const terms = { requestId: start.id, timeoutMs, ...omitUndefined({ why }) }
     return beginTask(server, { start }, context, ({ signal, onElicitation }) =>
@@ -121,18 +121,6 @@ export function addProposals(
   }
   addTool(tools, 'decide_proposal', deciding, decide, begin)
 }
-
-const notApproved = (): ProtocolError =>
-  new ProtocolError('invalid_request', 'Only an approval can be a task: say so, or call it without one.')
-
-const undecided = (): ProtocolError =>
-  new ProtocolError('invalid_request', 'say the decision: this client cannot ask its user')
-
-const tooLong = (id: string): ProtocolError =>
-  new ProtocolError(
-    'invalid_request',
-    `The proposal ${id} is too long for a form. Show it in full with show_proposal, then give the decision.`,
-  )
 
 async function reject(
   { space, approvals }: SpaceService,

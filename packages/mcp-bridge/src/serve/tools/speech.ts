@@ -1,6 +1,7 @@
 import { ConnectionError } from '@meup/agent-sdk'
 import { omitUndefined } from '@meup/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { serveTexts } from '../errors.js'
 import { dataResult, textResult } from '../results.js'
 import type { SpaceService } from '../service.js'
 import { addTool, describeTool, type OwnTools, participantId } from './tool.js'
@@ -64,9 +65,8 @@ export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
 function withTimeout<Value>(sending: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const giveUp = AbortSignal.any([signal, AbortSignal.timeout(sendTimeoutMs)])
-    const late =
-      'the space has not taken it yet, and still may; look at the transcript before you say it again'
-    giveUp.addEventListener('abort', () => reject(new ConnectionError('timeout', late)), { once: true })
+    const late = new ConnectionError('timeout', serveTexts.unsent)
+    giveUp.addEventListener('abort', () => reject(late), { once: true })
     sending.then(resolve, reject)
   })
 }

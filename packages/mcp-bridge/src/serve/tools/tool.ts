@@ -1,4 +1,3 @@
-import { ProtocolError } from '@meup/agent-sdk'
 import {
   fromJsonSchema,
   type JSONObject,
@@ -8,6 +7,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server'
 import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { serveError } from '../errors.js'
 import { failureResult, type ToolOutcome } from '../results.js'
 
 interface ToolSpec {
@@ -61,7 +61,7 @@ export function addTool<Args>(
     const checked = await schema['~standard'].validate(args ?? {})
     if (checked.issues === undefined) return checked.value
     const problems = checked.issues.map(({ message }) => message).join('; ')
-    throw new ProtocolError('invalid_request', `Invalid arguments for tool ${name}: ${problems}`)
+    throw serveError('invalid_arguments', { tool: name, problems })
   }
   const call: OwnTool['call'] = async (args, context) => {
     try {

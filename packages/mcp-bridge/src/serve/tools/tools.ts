@@ -10,6 +10,7 @@ import { markNumbers, readExactArguments } from '../../exact-numbers.js'
 import { beginTask, followCall } from '../calls/follow-call.js'
 import { sendTaskStatus } from '../calls/serve-tasks.js'
 import type { TaskStart, TaskWork } from '../calls/tasks.js'
+import { serveError } from '../errors.js'
 import { failureResult, formatCodedError, type ToolOutcome, type ToUri } from '../results.js'
 import type { Era, SpaceService } from '../service.js'
 import type { OwnTools } from './tool.js'
@@ -50,8 +51,7 @@ export function serveTools(
   const find = async (name: string): Promise<CallableTool> => {
     const tool = (await offers.tools()).get(name)
     if (tool !== undefined) return tool
-    const advice = 'list the tools again: its participant may have left'
-    throw new McpError(ProtocolErrorCode.InvalidParams, `there is no tool ${name}; ${advice}`)
+    throw serveError('unknown_tool', { tool: name })
   }
   const begin = async (name: string, args: object, context: ServerContext): Promise<Begin> => {
     const ownTool = own.get(name)
@@ -61,7 +61,7 @@ export function serveTools(
     }
     const { begin: beginOwn } = ownTool
     if (beginOwn !== undefined) return (start) => beginOwn(args, start, context).catch(refuseArguments)
-    throw new McpError(ProtocolErrorCode.MethodNotFound, `${name} is done at once: call it without a task`)
+    throw serveError('no_task', { tool: name })
   }
   server.server.setRequestHandler('tools/call', async ({ params }, context) => {
     const { name, arguments: given = {}, task: wanted } = params

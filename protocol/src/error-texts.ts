@@ -1,0 +1,21 @@
+type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never
+
+type Detail = string | number | readonly string[]
+
+/** The values that a message contains, by name. */
+export type Details = Readonly<Record<string, Detail>>
+
+/** A value for each `{name}` of a text. */
+export type DetailsOf<Text extends string> = Readonly<Record<Placeholder<Text>, Detail>>
+
+/** Replaces each `{name}` by its value; the elements of a list are joined with commas. */
+export const fillIn = (text: string, details: Details): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
+
+/** Adds what to do to a message, as a sentence of its own. A command such as `meup up` keeps its lower case. */
+export const addAdvice = (message: string, advice: string): string =>
+  [message, advice.replace(/^(?!meup )./, (letter) => letter.toUpperCase())]
+    .map((text) => (/[.?]$/.test(text) ? text : `${text}.`))
+    .join(' ')
