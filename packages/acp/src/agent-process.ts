@@ -9,6 +9,7 @@ import { cut, isObject } from '@meup/folds'
 import { FaultLog, readLines, type SupervisedChild, settlesWithin, spawnChild } from '@meup/mcp-bridge'
 import { getErrorMessage } from '@meup/protocol'
 import { type OnSkipped, readUpdate, type SessionUpdate, UnreadableError } from './agent-updates.js'
+import { agentError } from './errors.js'
 import { createStream, readPaced } from './message-stream.js'
 
 /** The supported version of ACP. */
@@ -127,9 +128,8 @@ export async function startAgent(
     }
   } catch (error) {
     await kill()
-    throw new Error(`${command} did not start as a coding agent: ${getErrorMessage(error)}${stderr}`, {
-      cause: error,
-    })
+    const reason = `${getErrorMessage(error)}${stderr}`
+    throw agentError('not_started', { command, reason }, { cause: error })
   }
 }
 
@@ -147,25 +147,20 @@ async function introduce(
   // If the process has ended, its exit code explains more than the failed request.
   const orEnded = answer.catch(async (error: unknown) => {
     if (!(await settlesWithin(ended, silentGraceMs))) throw error
-    throw new Error(`it ended at once: ${await ended}`)
+    throw agentError('ended_at_once', { reason: await ended })
   })
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
   const isSettled = await settlesWithin(Promise.race([orEnded, stopped]), startTimeoutMs)
-  if (signal.aborted) throw new Error('it was stopped')
-  if (!isSettled) {
-    const waited = `it did not answer initialize within ${startTimeoutMs / 1000} s`
-    throw new Error(`${waited}; does it speak ACP on stdio with these arguments?`)
-  }
+  if (signal.aborted) throw agentError('stopped', {})
+  if (!isSettled) throw agentError('not_introduced', { seconds: startTimeoutMs / 1000 })
   const result: unknown = await orEnded
   const info: Partial<InitializeResponse> = isObject(result) ? result : {}
   const version: unknown = info.protocolVersion ?? protocolVersion
-  if (Number(version) !== protocolVersion) {
-    const theirs = `it speaks version ${JSON.stringify(version)} of ACP, and meup version ${protocolVersion}`
-    throw new Error(`${theirs}: install a release of it that speaks version ${protocolVersion}`)
-  }
+  if (Number(version) !== protocolVersion)
+    throw agentError('other_version', { version: JSON.stringify(version), own: protocolVersion })
   return info
 }
 

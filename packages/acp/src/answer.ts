@@ -1,5 +1,6 @@
 import type { StopReason } from '@agentclientprotocol/sdk'
 import { isObject } from '@meup/folds'
+import { agentError } from './errors.js'
 import type { AgentPrompt } from './prompt.js'
 
 const endings: Readonly<Partial<Record<StopReason, string>>> = {
@@ -21,7 +22,7 @@ export function getAnswer(
   if (text !== '' && (stopReason !== 'cancelled' || last !== undefined)) return text
   if (last !== undefined) return `I did not go on: ${last}.`
   if (command !== undefined && stopReason !== 'cancelled') return `/${command} is done, without a word.`
-  throw new Error(stopReason === 'cancelled' ? 'the agent cancelled it' : 'the agent gave no answer')
+  throw agentError(stopReason === 'cancelled' ? 'cancelled' : 'no_answer', {})
 }
 
 export function readAcpUsage(response: object): object {

@@ -10,6 +10,7 @@ import {
   type McpResponsePayload,
   omitUndefined,
 } from '@meup/protocol'
+import { agentText } from './errors.js'
 
 /** A call of one of the agent's own tools, as it is logged in the space. */
 export interface ReportedCall {
@@ -65,12 +66,9 @@ export class Approvals {
 
   /** Decides about a call. An abort of `signal` withdraws its proposal. */
   async decide(call: ReportedCall, signal: AbortSignal): Promise<PermissionDecision> {
-    const { maxEnvelopeBytes } = this.#space.welcome.limits
+    const limit = Math.floor(this.#space.welcome.limits.maxEnvelopeBytes * 0.9)
     const bytes = Buffer.byteLength(JSON.stringify(this.#createParams(call)))
-    if (bytes > maxEnvelopeBytes * 0.9) {
-      const size = `its arguments have ${bytes} bytes, and an envelope of this space ${maxEnvelopeBytes}`
-      return { state: 'rejected', reason: `it is too large to be decided: ${size}` }
-    }
+    if (bytes > limit) return { state: 'rejected', reason: agentText('large_call', { bytes, limit }) }
     if (signal.aborted) return { state: 'cancelled' }
     if (this.#space.can(this.#createRequest(call, ''))) {
       try {
@@ -91,7 +89,7 @@ export class Approvals {
   ): Promise<PermissionDecision & { readonly option?: string }> {
     const names = choices.map(({ name }) => name).join(', ')
     if (choices.length > maxChoices) {
-      const reason = `a choice between ${choices.length} ways, and at most ${maxChoices} are proposed: ${names}`
+      const reason = agentText('many_choices', { count: choices.length, limit: maxChoices, names })
       return Promise.resolve({ state: 'rejected', reason })
     }
     const chosen = new AbortController()
@@ -136,12 +134,8 @@ export class Approvals {
     await new Promise((resolve) => setImmediate(resolve))
     const [open] = correlations(request).flatMap((id) => this.#open.get(id) ?? [])
     if (open === undefined) {
-      const { id } = this.#space
-      return failed(
-        correlations(request).length > 0
-          ? `${id} no longer waits for a decision: nothing was done`
-          : `only ${id} starts its own tools: ask it in a message`,
-      )
+      const code = correlations(request).length > 0 ? 'settled' : 'own_tools'
+      return failed(agentText(code, { agent: this.#space.id }))
     }
     open.settle({ state: 'allowed' })
     return open.call.result
@@ -171,7 +165,7 @@ export class Approvals {
         ...omitUndefined({ rationale }),
       })
     } catch (error) {
-      return { state: 'rejected', reason: `no one could be asked: ${getErrorMessage(error)}` }
+      return { state: 'rejected', reason: agentText('no_approver', { reason: getErrorMessage(error) }) }
     }
     return new Promise((resolve) => {
       const withdraw = (): void => {

@@ -18,6 +18,7 @@ import {
   withChoice,
 } from './approvals.js'
 import { type AcpBlock, toMarkdown } from './content-blocks.js'
+import { agentText } from './errors.js'
 import { LateText } from './late-text.js'
 import { cancelled, findRejection, selectOption, toChoices } from './permission-options.js'
 import { RunLog } from './run-log.js'
@@ -391,8 +392,10 @@ export class AgentPrompt {
         : await this.#parts.approvals.decide(own, over.signal)
     tracked.state = decision.state === 'allowed' ? 'logged' : 'refused'
     if (decision.state === 'rejected') {
-      this.#rejections = [...this.#rejections, `${call.name} was ${decision.reason}`].slice(-maxRejections)
-      if (!decision.reason.startsWith('rejected by')) this.#log.report(`${call.name}: ${decision.reason}`)
+      const isDecided = decision.reason.startsWith('rejected by')
+      const what = `${call.name} was ${isDecided ? '' : 'not allowed: '}${decision.reason}`
+      this.#rejections = [...this.#rejections, what].slice(-maxRejections)
+      if (!isDecided) this.#log.report(what)
     }
     return decision
   }
@@ -412,7 +415,7 @@ export class AgentPrompt {
     if (chosen === undefined) return this.#parts.approvals.choose(own, options, signal)
     if ('failure' in chosen) {
       const names = cut(options.map(({ name }) => name).join(', '), maxToldChars)
-      return { state: 'rejected', reason: `a choice between ${names}, which no one made: ${chosen.failure}` }
+      return { state: 'rejected', reason: agentText('no_choice', { names, reason: chosen.failure }) }
     }
     const call = { ...own, arguments: withChoice(own.arguments, chosen.name) }
     return { ...(await this.#parts.approvals.decide(call, signal)), option: chosen.id }

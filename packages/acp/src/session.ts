@@ -17,6 +17,7 @@ import { getAnswer, readAcpUsage } from './answer.js'
 import type { Approvals } from './approvals.js'
 import { askForChoice } from './choices.js'
 import { createPrompt, readAgentCommand } from './create-prompt.js'
+import { agentError } from './errors.js'
 import { AgentPrompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
 import { Stopper } from './stopper.js'
@@ -167,7 +168,7 @@ export class AgentSession {
       state = await this.#openNew(process)
     }
     // The agent may have ended while the session was being opened.
-    if (!process.isConnected) throw new Error(`the agent ended: ${await process.ended}`)
+    if (!process.isConnected) throw agentError('ended', { reason: await process.ended })
     this.#process = process
     await this.#setMode(process, state)
     return process
@@ -203,14 +204,13 @@ export class AgentSession {
         const login = findAgent(info.agentInfo?.name)?.login
         const ways = (info.authMethods ?? []).map(({ name, description }) => description || name)
         const how = login ?? ways.join(', or ')
-        throw new Error(
-          `it cannot open a session: ${getErrorMessage(error)}${how && `; if it asks for a login: ${how}`}`,
-        )
+        const details = { reason: getErrorMessage(error), login: how }
+        throw agentError(how === '' ? 'no_session' : 'login_needed', details, { cause: error })
       },
     )
     const { sessionId } = opened
     if (typeof sessionId !== 'string')
-      throw new Error(`it cannot open a session: its id is ${JSON.stringify(sessionId)}`)
+      throw agentError('no_session', { reason: `its id is ${JSON.stringify(sessionId)}` })
     this.#id = sessionId
     return opened
   }
@@ -226,9 +226,8 @@ export class AgentSession {
     const { startTimeoutMs, restart } = this.#parts
     const answer = process.agent.request<unknown>(method, params)
     if (!(await settlesWithin(answer, startTimeoutMs))) {
-      const why = `it did not answer ${method} within ${startTimeoutMs / 1000} s`
-      await restart(why)
-      throw new Error(why)
+      await restart(`it did not answer ${method}`)
+      throw agentError('late', { method, seconds: startTimeoutMs / 1000 })
     }
     const result = await answer
     return isObject(result) ? result : {}
@@ -240,7 +239,7 @@ export class AgentSession {
     let mode = modes?.currentModeId
     if (wanted !== undefined && modes != null && wanted !== mode) {
       const offered = toList(modes.availableModes).map(({ id }) => id)
-      if (!offered.includes(wanted)) throw new Error(`it has no mode ${wanted}; it has ${offered.join(', ')}`)
+      if (!offered.includes(wanted)) throw agentError('unknown_mode', { mode: wanted, modes: offered })
       const { setMode } = methods.agent.session
       await this.#ask(process, setMode, { sessionId: this.#id, modeId: wanted })
       mode = wanted
@@ -275,7 +274,7 @@ export class AgentSession {
           if (prompt.excess === undefined) {
             await prompt.finish(noOutcome)
             if (process.isConnected) throw error
-            throw new Error(`the agent ended: ${await process.ended}`, { cause: error })
+            throw agentError('ended', { reason: await process.ended }, { cause: error })
           }
         } finally {
           this.#isPrompting = false

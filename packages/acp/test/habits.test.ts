@@ -224,9 +224,9 @@ const shown: Record<keyof typeof agentHabits, () => Promise<void>> = {
   },
   async 'another version'() {
     for (const protocolVersion of [0, 2, '2', '0.9'])
-      await expect(startCoder({ behaviour: { initialize: { protocolVersion } } })).rejects.toThrow(
-        `it speaks version ${JSON.stringify(protocolVersion)} of ACP, and meup version 1: install a release`,
-      )
+      await expect(startCoder({ behaviour: { initialize: { protocolVersion } } })).rejects.toMatchObject({
+        cause: { code: 'other_version', details: { version: JSON.stringify(protocolVersion), own: 1 } },
+      })
     for (const protocolVersion of ['1', null]) {
       const { ask } = await startCoder({ behaviour: { initialize: { protocolVersion } } })
       expect(await ask(['text', 'Done.'])).toBe('Done.')

@@ -23,7 +23,11 @@ describe('an agent that starts', () => {
       behaviour: { hangs: true, complaints: ['npm warn one', 'installing 512 packages'] },
       startTimeoutMs: 6000,
     })
-    await expect(started).rejects.toThrow(/within 6 s.*installing 512 packages/s)
+    await expect(started).rejects.toMatchObject({
+      code: 'not_started',
+      details: { reason: expect.stringContaining('installing 512 packages') },
+      cause: { code: 'not_introduced', details: { seconds: 6 } },
+    })
   })
 
   test('hands its lines to the operator while it starts', async () => {
@@ -32,9 +36,9 @@ describe('an agent that starts', () => {
   })
 
   test.each([2, '0.9', 'x'])('is refused where it speaks version %s', async (protocolVersion) => {
-    await expect(startCoder({ behaviour: { initialize: { protocolVersion } } })).rejects.toThrow(
-      `version ${JSON.stringify(protocolVersion)} of ACP`,
-    )
+    await expect(startCoder({ behaviour: { initialize: { protocolVersion } } })).rejects.toMatchObject({
+      cause: { code: 'other_version', details: { version: JSON.stringify(protocolVersion) } },
+    })
   })
 
   test('may leave out all but the version', async () => {
@@ -44,7 +48,10 @@ describe('an agent that starts', () => {
   })
 
   test('is refused where it opens a session without an id', async () => {
-    await expect(startCoder({ behaviour: { session: { sessionId: 5 } } })).rejects.toThrow('its id is 5')
+    await expect(startCoder({ behaviour: { session: { sessionId: 5 } } })).rejects.toMatchObject({
+      code: 'no_session',
+      details: { reason: 'its id is 5' },
+    })
   })
 })
 

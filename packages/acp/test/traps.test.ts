@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { agentText, agentTexts } from '../src/errors.js'
 import { listCalls, shell, startCoder, usual } from './support/coder.js'
 
 const touch = { tool: 'coder/*' } as const
@@ -128,7 +129,7 @@ describe('what coding agents do', () => {
     )
     expect(notes()).toContainEqual({ asked: 'c1', outcome: { outcome: 'selected', optionId: 'no' } })
     expect(await seen(Kind.reasoningThought)).toMatchObject({
-      payload: { phase: 'error', message: expect.stringContaining('too large') },
+      payload: { phase: 'error', message: expect.stringMatching(/^execute was not allowed: /) },
     })
   })
 
@@ -155,7 +156,7 @@ describe('how a prompt ends', () => {
   test('an error and an empty answer cancel the run, and the asker reads why', async () => {
     const { ask, log } = await startCoder()
     expect(await ask(['fail', 'the model is away'])).toContain('I could not answer: ')
-    expect(await ask(['thought', 'Hm.'])).toBe('I could not answer: the agent gave no answer')
+    expect(await ask(['thought', 'Hm.'])).toBe(`I could not answer: ${agentTexts.no_answer}`)
     expect(log.filter(({ kind }) => kind === Kind.reasoningCancel)).toHaveLength(2)
   })
 
@@ -169,7 +170,7 @@ describe('how a prompt ends', () => {
         ['exit', 3],
       ],
     ])
-    expect(answer).toMatch(/I could not answer: the agent ended: exit 3/)
+    expect(answer).toBe(`I could not answer: ${agentText('ended', { reason: 'exit 3' })}`)
     const { id } = await seen(Kind.mcpProposal)
     await seen(Kind.mcpWithdraw)
     await expect(ana.proposals.approve(id)).rejects.toThrow()
@@ -362,19 +363,19 @@ describe('the tools of the space', () => {
 
 describe('at its start', () => {
   test.each([
-    ['hangs', { command: 'no-such-agent' }, /no-such-agent/],
-    ['dies', { behaviour: { dies: 3 } }, /ended at once: exit 3/],
-    ['has no such folder', { cwd: '/no/such/folder' }, /working directory/],
+    ['hangs', { command: 'no-such-agent' }, { code: 'cannot_start', details: { command: 'no-such-agent' } }],
+    ['dies', { behaviour: { dies: 3 } }, { cause: { code: 'ended_at_once', details: { reason: 'exit 3' } } }],
+    ['has no such folder', { cwd: '/no/such/folder' }, { code: 'cannot_start' }],
     [
       'has no such mode',
       {
         mode: 'ask',
         behaviour: { session: { modes: { currentModeId: 'a', availableModes: [{ id: 'a', name: 'A' }] } } },
       },
-      /no mode ask; it has a/,
+      { code: 'unknown_mode', details: { mode: 'ask', modes: ['a'] } },
     ],
-  ])('an agent that %s is refused with the reason', async (_, options, reason) => {
-    await expect(startCoder(options)).rejects.toThrow(reason)
+  ])('an agent that %s is refused with the reason', async (_, options, error) => {
+    await expect(startCoder(options)).rejects.toMatchObject(error)
   })
 
   test('withdraws what an earlier one left open, and answers what nobody answered', async () => {
@@ -384,7 +385,7 @@ describe('at its start', () => {
     await agent.close()
     await joinAgain()
     await expect(ana.proposals.approve(id)).rejects.toThrow()
-    await expect(ana.call('coder/execute', {})).rejects.toThrow('only coder starts its own tools')
+    await expect(ana.call('coder/execute', {})).rejects.toThrow(agentText('own_tools', { agent: 'coder' }))
     expect(log.filter(({ kind }) => kind === Kind.mcpWithdraw)).toHaveLength(1)
   })
 })

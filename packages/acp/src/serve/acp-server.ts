@@ -21,7 +21,7 @@ import {
 import type { SpaceClient } from '@meup/agent-sdk'
 import { PROTOCOL } from '@meup/protocol'
 import { readPrompt } from './content.js'
-import { describeProblem, toRequestError } from './errors.js'
+import { describeProblem, serveError, toRequestError } from './errors.js'
 import { Permissions } from './permissions.js'
 import { runPrompt } from './prompt.js'
 import {
@@ -170,7 +170,7 @@ export class AcpServer {
     const session = this.#getSession(sessionId)
     const { availableModes } = await this.#readModes()
     if (!availableModes.some(({ id }) => id === modeId))
-      throw RequestError.invalidParams(undefined, `no agent of this space is called ${modeId}`)
+      throw serveError('unknown_agent', { agent: modeId, agents: availableModes.map(({ id }) => id) }, -32602)
     session.agent = modeId
     return {}
   }
@@ -211,12 +211,11 @@ export class AcpServer {
     const present = agents.filter(({ status }) => status === 'present')
     const names = agents.map(({ id }) => id)
     if (to !== undefined && !names.includes(to))
-      throw new Error(`this space has no agent ${to}; its agents are: ${names.join(', ')}`)
+      throw serveError('unknown_agent', { agent: to, agents: names })
     const current = [wanted, to, present[0]?.id, names[0]].find(
       (id) => id !== undefined && names.includes(id),
     )
-    if (current === undefined)
-      throw new Error('this space has no agent; meup acp --to asks another participant')
+    if (current === undefined) throw serveError('no_agent', {})
     const availableModes = agents.map(({ id, status }) => ({
       id,
       name: id,
@@ -238,8 +237,7 @@ export class AcpServer {
   }
 }
 
-const inProgress = (): RequestError =>
-  RequestError.invalidRequest(undefined, 'a prompt of this session is in progress')
+const inProgress = (): RequestError => serveError('busy', {}, -32600)
 
 /** Wraps a handler, so that its errors reach the client with their message. */
 const answer =

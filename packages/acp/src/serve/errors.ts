@@ -1,16 +1,30 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { ConnectionError } from '@meup/agent-sdk'
-import { getErrorMessage, ProtocolError } from '@meup/protocol'
+import { addAdvice, type DetailsOf, fillIn, getErrorMessage, ProtocolError } from '@meup/protocol'
+
+/** The messages to ACP clients: what happened, with the value. Then what to do. */
+export const serveTexts = {
+  unknown_agent: 'This space has no agent {agent}. Choose one of {agents}.',
+  no_agent: 'This space has no agent. Choose another participant with meup acp --to.',
+  busy: 'A prompt of this session is in progress. Cancel it, or wait for its end.',
+  replaced: 'The log of the space was replaced. Ask again.',
+} as const
+
+/** JSON-RPC's code for an internal error; ACP's own codes have more specific meanings. */
+const internalError = -32603
+
+export const serveError = <Code extends keyof typeof serveTexts>(
+  code: Code,
+  details: DetailsOf<(typeof serveTexts)[Code]>,
+  rpcCode = internalError,
+): RequestError => new RequestError(rpcCode, fillIn(serveTexts[code], details))
 
 /** The error's message, with its code or a hint. */
 export function describeProblem(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
-  if (error instanceof ConnectionError) return `${error.message}; ${error.hint}`
-  return getErrorMessage(error)
+  const message = getErrorMessage(error)
+  return error instanceof ConnectionError && !message.endsWith('.') ? addAdvice(message, error.hint) : message
 }
-
-/** JSON-RPC's code for an internal error; ACP's own codes have more specific meanings. */
-const internalError = -32603
 
 /** Converts an error to one that an ACP client shows with its message. */
 export function toRequestError(error: unknown): RequestError {

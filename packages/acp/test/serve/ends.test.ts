@@ -3,6 +3,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { lastingMemory, standing } from '../../../agent-sdk/test/support/standing.js'
+import { serveTexts } from '../../src/serve/errors.js'
 import { next, openEditor, stage } from '../support/stage.js'
 
 test('a participant that is kicked is told by whom and why', async () => {
@@ -56,7 +57,7 @@ test('a prompt whose log was replaced says so', async () => {
     await gateway.start(lastingMemory())
     await new Promise(() => {})
   })
-  await expect(editor.prompt(sessionId, 'Well?')).rejects.toThrow(
-    'the log of the space was replaced; ask again',
-  )
+  await expect(editor.prompt(sessionId, 'Well?')).rejects.toMatchObject({
+    message: serveTexts.replaced,
+  })
 })

@@ -1,5 +1,6 @@
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import { serveTexts } from '../../src/serve/errors.js'
 import { openEditor, stage } from '../support/stage.js'
 
 async function among(participants: readonly string[], to?: string) {
@@ -47,9 +48,12 @@ test('without a name it asks an agent that is there', async () => {
 
 test('an unknown name, and a space without agents, are told when a session begins', async () => {
   const { editor } = await among(['ana', 'coder', 'helper'], 'codre')
-  await expect(editor.begin()).rejects.toThrow(/this space has no agent codre; .*: coder, helper/)
+  await expect(editor.begin()).rejects.toMatchObject({
+    code: -32603,
+    message: expect.stringContaining('codre'),
+  })
   const alone = await among(['ana'])
-  await expect(alone.editor.begin()).rejects.toThrow('this space has no agent')
+  await expect(alone.editor.begin()).rejects.toMatchObject({ message: serveTexts.no_agent })
 })
 
 test('another mode asks another agent from the next prompt on', async () => {
