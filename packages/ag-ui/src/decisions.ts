@@ -1,7 +1,8 @@
 import { type ExactText, exactText, type ProposedCall } from '@meup/folds'
 import type { Entry } from '@meup/gateway'
-import { type Caller, isRefusal, mayRead, type Refusal, refuse } from '@meup/gateway/routes'
+import { type Caller, isRefusal, mayRead, type Refusal } from '@meup/gateway/routes'
 import { type EnvelopeOf, Kind, parseExact } from '@meup/protocol'
+import { refusal } from './errors.js'
 import type { WorkAccount } from './feed.js'
 import { type EventFrame, encodeEventFrame, type MakeId } from './frames.js'
 import type { ResumedDecision } from './input.js'
@@ -50,19 +51,13 @@ function checkAnswer(
   decider: Decider,
 ): Entry | Refusal {
   const proposal = findProposal(decider, id)
-  if (proposal === undefined) {
-    const message = `resume answers ${id.slice(0, 100)}, which is not a proposal of this space. Check the interruptId.`
-    return { ...refuse('proposal_not_found', message), path: `/resume/${index}/interruptId` }
-  }
+  if (proposal === undefined)
+    return refusal('unknown_proposal', { proposal: id.slice(0, 100) }, `/resume/${index}/interruptId`)
   if (!isApproved) return proposal
   const path = `/resume/${index}/payload/approved`
-  if (!decider.mayApprove(parse(proposal))) {
-    const message = `You may not make the request that ${id} proposes. Leave the decision to others, or ask for a grant.`
-    return { ...refuse('capability_violation', message), path }
-  }
+  if (!decider.mayApprove(parse(proposal))) return refusal('not_allowed', { proposal: id }, path)
   if (exactText(readCall(proposal), maxExactChars).isWhole) return proposal
-  const message = `No interrupt shows all of ${id}, so it cannot be approved here. Reject it, or approve it where all of it is shown: with \`meup proposals show ${id}\`, or on the page of the space.`
-  return { ...refuse('invalid_request', message), path }
+  return refusal('hidden_part', { proposal: id }, path)
 }
 
 function findProposal({ space, participant }: Reader, id: string): Entry | undefined {

@@ -13,6 +13,7 @@ import {
   WorkError,
   WorkMeter,
 } from '@meup/protocol'
+import { texts } from './errors.js'
 import type { AgUiRun } from './run.js'
 
 /** Maximum milliseconds of debt on the rate for work; beyond it a run ends. */
@@ -65,12 +66,12 @@ export class RunFeed implements Feed {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
     // Unlike reading the log, a live feed cannot wait until the debt is paid, so the run ends.
     if (this.#owesMs > maxDebtMs) {
-      this.fail('rate_limited', 'Over the rate for work: the space is too busy. Send the same message later.')
+      this.fail('rate_limited', texts.busy)
     }
   }
 
   lost(): void {
-    this.fail('lost', 'The log was replaced since this was asked. Ask again.')
+    this.fail('lost', texts.replaced)
   }
 
   close(code: number, reason: string): void {

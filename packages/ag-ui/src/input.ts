@@ -1,6 +1,7 @@
 import { isObject } from '@meup/folds'
-import { isRefusal, type Refusal, refuse } from '@meup/gateway/routes'
+import { isRefusal, type Refusal } from '@meup/gateway/routes'
 import { isDeeper, maxNesting, omitUndefined, ParticipantId } from '@meup/protocol'
+import { invalidField, refusal } from './errors.js'
 
 /** A decision about a proposal that interrupted an earlier run. */
 export interface ResumedDecision {
@@ -50,32 +51,23 @@ const isParticipant = new RegExp(ParticipantId.pattern ?? '')
  * field.
  */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
-  if (isDeeper(body, maxDepth))
-    return refuse('invalid_json', `The body is nested more than ${maxDepth} levels deep. Nest it less.`)
+  if (isDeeper(body, maxDepth)) return refusal('deep_body', { depth: maxDepth })
   const input = parse(body)
-  if (input === undefined)
-    return refuse('invalid_json', 'The body is not a RunAgentInput. Send one JSON object.')
+  if (input === undefined) return refusal('not_an_input', {})
   const { threadId, runId, messages } = input
-  if (!isId(threadId)) return refuseField('/threadId', `threadId must be ${anId}.`)
-  if (!isId(runId)) return refuseField('/runId', `runId must be ${anId}.`)
-  if (!Array.isArray(messages)) return refuseField('/messages', 'messages must be an array.')
+  if (!isId(threadId)) return invalidField('/threadId', anId)
+  if (!isId(runId)) return invalidField('/runId', anId)
+  if (!Array.isArray(messages)) return invalidField('/messages', 'an array')
   const question = readQuestion(messages)
   if (question !== undefined && isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
   if (isRefusal(answers)) return answers
-  if (question === undefined && answers.length > 0)
-    return refuseField('/messages', 'messages has none of the role user. Add the one that resume is about.')
+  if (question === undefined && answers.length > 0) return refusal('missing_question', {}, '/messages')
   const settings = readSettings(input.forwardedProps ?? {})
   if (isRefusal(settings)) return settings
   const known = new Map(messages.flatMap(collectTexts))
   return { threadId, runId, ...(question && { question }), known, answers, settings }
 }
-
-/** `path`: JSON pointer. */
-const refuseField = (path: string, message: string): Refusal => ({
-  ...refuse('invalid_request', message),
-  path,
-})
 
 function parse(body: Uint8Array): Json | undefined {
   try {
@@ -99,22 +91,22 @@ function readQuestion(messages: readonly unknown[]): UserMessage | Refusal | und
   if (!isObject(message)) {
     const isConversation =
       messages.length === 0 || messages.some((each) => isObject(each) && isText(each.role))
-    return isConversation ? undefined : refuseField('/messages', 'messages must have messages with a role.')
+    return isConversation ? undefined : invalidField('/messages', 'an array of messages with a role')
   }
   const path = `/messages/${index}`
   const { id, content } = message
-  if (!isId(id)) return refuseField(`${path}/id`, `The id of a message must be ${anId}.`)
+  if (!isId(id)) return invalidField(`${path}/id`, anId)
   const parts = isText(content) ? [{ type: 'text', text: content }] : content
-  if (!Array.isArray(parts)) return refuseField(`${path}/content`, notText)
+  if (!Array.isArray(parts)) return invalidField(`${path}/content`, onlyText)
   const texts = parts.map((part) => (isObject(part) && part.type === 'text' ? part.text : undefined))
   const strange = texts.findIndex((text) => !isText(text))
-  if (strange !== -1) return refuseField(`${path}/content/${strange}`, notText)
+  if (strange !== -1) return invalidField(`${path}/content/${strange}`, onlyText)
   const text = texts.join('')
   if (text.trim() !== '') return { id, text, isLast: index === messages.length - 1 }
-  return refuseField(`${path}/content`, 'The last message of the user is empty. Send a text.')
+  return refusal('empty_question', {}, `${path}/content`)
 }
 
-const notText = 'The content of a message must be text. Leave other parts out.'
+const onlyText = 'text, without other parts'
 
 /** The text of a message by its id, and empty texts by the ids of its tool calls. */
 function collectTexts(message: unknown): (readonly [id: string, text: string])[] {
@@ -127,50 +119,44 @@ function collectTexts(message: unknown): (readonly [id: string, text: string])[]
 }
 
 function readAnswers(resume: unknown): ResumedDecision[] | Refusal {
-  if (!Array.isArray(resume)) return refuseField('/resume', 'resume must be an array.')
-  if (resume.length > maxAnswers)
-    return refuseField('/resume', `resume may have ${maxAnswers} entries. Send the rest later.`)
+  if (!Array.isArray(resume)) return invalidField('/resume', 'an array')
+  if (resume.length > maxAnswers) return refusal('too_many_answers', { limit: maxAnswers }, '/resume')
   const answers = new Map<string, ResumedDecision>()
   for (const [index, entry] of resume.entries()) {
     const path = `/resume/${index}`
     const answer = readAnswer(entry, path)
     if (isRefusal(answer)) return answer
     const { proposal } = answer
-    if (answers.has(proposal))
-      return refuseField(`${path}/interruptId`, 'resume must have one entry for each interruptId.')
+    const idPath = `${path}/interruptId`
+    if (answers.has(proposal)) return refusal('repeated_answer', { path: idPath }, idPath)
     answers.set(proposal, answer)
   }
   return [...answers.values()]
 }
 
 function readAnswer(entry: unknown, path: string): ResumedDecision | Refusal {
-  if (!isObject(entry) || !isId(entry.interruptId))
-    return refuseField(`${path}/interruptId`, 'An entry of resume must have an interruptId.')
+  if (!isObject(entry) || !isId(entry.interruptId)) return invalidField(`${path}/interruptId`, anId)
   const { interruptId: proposal, status, payload } = entry
   if (status === 'cancelled') return { proposal, isApproved: false, reason: 'cancelled' }
-  if (status !== 'resolved')
-    return refuseField(`${path}/status`, 'The status of an entry of resume must be resolved or cancelled.')
-  if (!isObject(payload) || typeof payload.approved !== 'boolean') {
-    const message = 'The payload of an entry of resume must be {"approved": true} or {"approved": false}.'
-    return refuseField(`${path}/payload`, message)
-  }
+  if (status !== 'resolved') return invalidField(`${path}/status`, 'resolved or cancelled')
+  if (!isObject(payload) || typeof payload.approved !== 'boolean')
+    return invalidField(`${path}/payload`, '{"approved": true} or {"approved": false}')
   const { approved: isApproved } = payload
   const reason = payload.reason ?? ''
-  if (!isText(reason)) return refuseField(`${path}/payload/reason`, 'The reason of a decision must be text.')
+  if (!isText(reason)) return invalidField(`${path}/payload/reason`, 'text')
   return { proposal, isApproved, ...(reason.trim() !== '' && { reason }) }
 }
 
 function readSettings(props: unknown): RunSettings | Refusal {
-  if (!isObject(props)) return refuseField('/forwardedProps', 'forwardedProps must be an object.')
+  if (!isObject(props)) return invalidField('/forwardedProps', 'an object')
   const agent = props.agent ?? undefined
   const timeoutSeconds = props.timeoutSeconds ?? defaultTimeoutSeconds
   const cancelOnDisconnect = props.cancelOnDisconnect ?? false
-  const refuseSetting = (name: string, what: string): Refusal =>
-    refuseField(`/forwardedProps/${name}`, `forwardedProps.${name} must be ${what}.`)
   if (agent !== undefined && !(isText(agent) && isParticipant.test(agent)))
-    return refuseSetting('agent', 'a participant id')
+    return invalidField('/forwardedProps/agent', 'a participant id')
   if (typeof timeoutSeconds !== 'number' || !(timeoutSeconds > 0 && timeoutSeconds <= maxTimeoutSeconds))
-    return refuseSetting('timeoutSeconds', `a number up to ${maxTimeoutSeconds}`)
-  if (typeof cancelOnDisconnect !== 'boolean') return refuseSetting('cancelOnDisconnect', 'true or false')
+    return invalidField('/forwardedProps/timeoutSeconds', `a number up to ${maxTimeoutSeconds}`)
+  if (typeof cancelOnDisconnect !== 'boolean')
+    return invalidField('/forwardedProps/cancelOnDisconnect', 'true or false')
   return { ...omitUndefined({ agent }), timeoutSeconds, cancelOnDisconnect }
 }

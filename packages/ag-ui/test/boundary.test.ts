@@ -40,6 +40,7 @@ describe('a bad field is refused with its path, and nothing is asked', () => {
     ['/messages', { ...fit, messages: null }],
     ['/messages', { ...fit, messages: 'x' }],
     ['/messages', { ...fit, messages: [null] }],
+    ['/messages', { ...fit, messages: [], resume: [cancelled] }],
     ['/messages', { ...fit, messages: [null, 1, 'x', [], { role: null }] }],
     ['/messages/1/id', { ...fit, messages: [null, { ...question, id: null }] }],
     ['/messages/0/id', { ...fit, messages: [{ ...question, id: 7 }, { role: 'tool' }] }],
@@ -47,6 +48,7 @@ describe('a bad field is refused with its path, and nothing is asked', () => {
     ['/messages/1/content', content(undefined)],
     ['/messages/1/content', content({ type: 'text', text: 'x' })],
     ['/messages/1/content', content([])],
+    ['/messages/1/content', content(' ')],
     ['/messages/1/content/0', content([null])],
     [
       '/messages/1/content/1',
@@ -76,7 +78,8 @@ describe('a bad field is refused with its path, and nothing is asked', () => {
     ['/forwardedProps/agent', props({ agent: ['ben'] })],
     ['/forwardedProps/agent', props({ agent: 'ana' })],
     ['/forwardedProps/timeoutSeconds', props({ timeoutSeconds: '3' })],
-    ['/forwardedProps/timeoutSeconds', props({ timeoutSeconds: -1 })],
+    ['/forwardedProps/timeoutSeconds', props({ timeoutSeconds: 0 })],
+    ['/forwardedProps/timeoutSeconds', props({ timeoutSeconds: 3601 })],
     ['/forwardedProps/cancelOnDisconnect', props({ cancelOnDisconnect: 'yes' })],
   ])('%s of %j', async ([path, body]) => {
     const { url, runs } = await stage()
@@ -89,6 +92,8 @@ describe('a bad field is refused with its path, and nothing is asked', () => {
 
   test.for<[what: string, body: string | Uint8Array]>([
     ['null', 'null'],
+    ['empty', ''],
+    ['an array', '[]'],
     ['a number', '7'],
     ['no JSON', '{"threadId":'],
     ['no UTF-8', new Uint8Array([0x7b, 0xff, 0x7d])],
