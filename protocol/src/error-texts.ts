@@ -14,6 +14,21 @@ export type DetailsOf<Text extends string> = Readonly<Record<Placeholder<Text>, 
 export const fillIn = (text: string, details: Details): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
 
+/** Creates an error by its code, with the values of its text. */
+export type ErrorsOf<Texts, Made, More extends readonly unknown[]> = <Code extends keyof Texts>(
+  code: Code,
+  details: Details & DetailsOf<Texts[Code] & string>,
+  ...more: More
+) => Made
+
+export const errorsOf =
+  <Texts extends Readonly<Record<string, string>>, Made, More extends readonly unknown[]>(
+    texts: Texts,
+    create: (code: keyof Texts & string, message: string, details: Details, ...more: More) => Made,
+  ): ErrorsOf<Texts, Made, More> =>
+  (code, details, ...more) =>
+    create(String(code), fillIn(String(texts[code]), details), details, ...more)
+
 /** Adds what to do to a message, as a sentence of its own. A command such as `meup up` keeps its lower case. */
 export const addAdvice = (message: string, advice: string): string =>
   [message, advice.replace(/^(?!meup )./, (letter) => letter.toUpperCase())]

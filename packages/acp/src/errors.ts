@@ -1,5 +1,5 @@
 import { ProgramError } from '@meup/mcp-bridge'
-import { type Details, type DetailsOf, fillIn } from '@meup/protocol'
+import { errorsOf } from '@meup/protocol'
 
 /**
  * The messages of errors of coding agents: what happened, with the value. Then what to do, unless the program that reads the
@@ -19,7 +19,7 @@ export const agentTexts = {
   ended: 'the agent ended: {reason}. Ask again, which starts it.',
   no_session: 'the agent cannot open a session: {reason}',
   login_needed: 'the agent cannot open a session: {reason}. If it asks for a login: {login}.',
-  late: 'the agent did not answer {method} within {seconds} s. Ask again, which starts it anew.',
+  late: 'the agent did not answer {method} within {seconds} s. Ask again, which starts it.',
   unknown_mode: 'the agent has no mode {mode}. Choose one of {modes}.',
   cancelled: 'the agent cancelled it. Ask again.',
   no_answer: 'the agent gave no answer. Ask again in other words.',
@@ -33,14 +33,9 @@ export const agentTexts = {
   own_tools: 'only {agent} starts its own tools. Ask it in a message.',
 } as const
 
-type AgentCode = keyof typeof agentTexts
-type AgentDetails<Code extends AgentCode> = DetailsOf<(typeof agentTexts)[Code]>
+export const agentText = errorsOf(agentTexts, (_, message) => message)
 
-export const agentText = <Code extends AgentCode>(code: Code, details: AgentDetails<Code>): string =>
-  fillIn(agentTexts[code], details)
-
-export const agentError = <Code extends AgentCode>(
-  code: Code,
-  details: Details & AgentDetails<Code>,
-  options?: ErrorOptions,
-): ProgramError => new ProgramError(code, details, agentText(code, details), options)
+export const agentError = errorsOf(
+  agentTexts,
+  (code, message, details, options?: ErrorOptions) => new ProgramError(code, message, details, options),
+)

@@ -2,7 +2,7 @@ import { type ExactText, exactText, type ProposedCall } from '@meup/folds'
 import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal } from '@meup/gateway/routes'
 import { type EnvelopeOf, Kind, parseExact } from '@meup/protocol'
-import { refusal } from './errors.js'
+import { createRefusal } from './errors.js'
 import type { WorkAccount } from './feed.js'
 import { type EventFrame, encodeEventFrame, type MakeId } from './frames.js'
 import type { ResumedDecision } from './input.js'
@@ -52,12 +52,12 @@ function checkAnswer(
 ): Entry | Refusal {
   const proposal = findProposal(decider, id)
   if (proposal === undefined)
-    return refusal('unknown_proposal', { proposal: id.slice(0, 100) }, `/resume/${index}/interruptId`)
+    return createRefusal('unknown_proposal', { proposal: id.slice(0, 100) }, `/resume/${index}/interruptId`)
   if (!isApproved) return proposal
   const path = `/resume/${index}/payload/approved`
-  if (!decider.mayApprove(parse(proposal))) return refusal('not_allowed', { proposal: id }, path)
+  if (!decider.mayApprove(parse(proposal))) return createRefusal('not_allowed', { proposal: id }, path)
   if (exactText(readCall(proposal), maxExactChars).isWhole) return proposal
-  return refusal('hidden_part', { proposal: id }, path)
+  return createRefusal('hidden_part', { proposal: id }, path)
 }
 
 function findProposal({ space, participant }: Reader, id: string): Entry | undefined {

@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '@meup/gateway/routes'
-import { type DetailsOf, type ErrorCode, fillIn, omitUndefined } from '@meup/protocol'
+import { type ErrorCode, errorsOf, omitUndefined } from '@meup/protocol'
 
 /** The messages to AG-UI clients: what happened, with the value. Then what to do. */
-export const texts = {
+export const runTexts = {
   // Refusals of a request
   deep_body: 'The body is nested more than {depth} levels deep. Nest it less.',
   not_an_input: 'The body is not a RunAgentInput. Send one JSON object.',
@@ -27,23 +27,20 @@ export const texts = {
   unreadable_log: 'The log cannot be read. Send the same message again later.',
 } as const
 
-type TextCode = keyof typeof texts
-
 /** Error codes of refusals; that of the others is `invalid_request`. */
-const codes: Readonly<Partial<Record<TextCode, ErrorCode>>> = {
+const codes: Readonly<Partial<Record<keyof typeof runTexts, ErrorCode>>> = {
   ...{ deep_body: 'invalid_json', not_an_input: 'invalid_json', unknown_agent: 'participant_not_found' },
   ...{ unknown_proposal: 'proposal_not_found', not_allowed: 'capability_violation' },
 }
 
 /** `path`: JSON pointer of the invalid field. */
-export const refusal = <Code extends TextCode>(
-  code: Code,
-  details: DetailsOf<(typeof texts)[Code]>,
-  path?: string,
-): Refusal => ({
-  ...refuse(codes[code] ?? 'invalid_request', fillIn(texts[code], details)),
-  ...omitUndefined({ path }),
-})
+export const createRefusal = errorsOf(
+  runTexts,
+  (text, message, _, path?: string): Refusal => ({
+    ...refuse(codes[text] ?? 'invalid_request', message),
+    ...omitUndefined({ path }),
+  }),
+)
 
 export const invalidField = (path: string, expected: string): Refusal =>
-  refusal('invalid_field', { path, expected }, path)
+  createRefusal('invalid_field', { path, expected }, path)

@@ -13,7 +13,7 @@ import {
   WorkError,
   WorkMeter,
 } from '@meup/protocol'
-import { texts } from './errors.js'
+import { runTexts } from './errors.js'
 import type { AgUiRun } from './run.js'
 
 /** Maximum milliseconds of debt on the rate for work; beyond it a run ends. */
@@ -66,12 +66,12 @@ export class RunFeed implements Feed {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
     // Unlike reading the log, a live feed cannot wait until the debt is paid, so the run ends.
     if (this.#owesMs > maxDebtMs) {
-      this.fail('rate_limited', texts.busy)
+      this.fail('rate_limited', runTexts.busy)
     }
   }
 
   lost(): void {
-    this.fail('lost', texts.replaced)
+    this.fail('lost', runTexts.replaced)
   }
 
   close(code: number, reason: string): void {

@@ -25,7 +25,7 @@ import {
 import { errorCodes, fillIn, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
 import { encodeDecisions, readExactText } from './decisions.js'
-import { refusal, texts } from './errors.js'
+import { createRefusal, runTexts } from './errors.js'
 import { createWorkAccount, encodeEvents, follow, isTurnOver, RunFeed, type WorkAccount } from './feed.js'
 import {
   type AskingFrame,
@@ -168,7 +168,7 @@ async function postRun(
     if (run.isTurnOver) getRuns(space).end(chat.id)
   })
   const { timeoutSeconds, cancelOnDisconnect } = input.settings
-  const late = fillIn(texts.late, { seconds: timeoutSeconds })
+  const late = fillIn(runTexts.late, { seconds: timeoutSeconds })
   const stop = at(space.clock.now() + timeoutSeconds * 1000, () => feed.fail('timeout', late), space.clock)
   const { ended } = events
   const cancel = async (): Promise<void> => {
@@ -188,7 +188,7 @@ async function postRun(
   follow(feed, { visitor, question: { id: chat.id, agent }, grant, after: asked.seq - 1, ended }).catch(
     (err: unknown) => {
       options.logger.error({ space: space.config.name, participant, err }, 'a run of AG-UI cannot continue')
-      feed.fail('unavailable', texts.unreadable_log)
+      feed.fail('unavailable', runTexts.unreadable_log)
     },
   )
   return respondFeed(events, context, options)
@@ -270,10 +270,10 @@ function resolveAgent(named: string | undefined, { space, participant }: Caller)
   const { participants, frontDesk } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')
   const agent = named ?? frontDesk ?? (agents.length === 1 ? agents[0] : undefined)
-  if (agent === undefined) return refusal('unnamed_agent', { count: agents.length })
-  if (agent === participant) return refusal('own_agent', {})
+  if (agent === undefined) return createRefusal('unnamed_agent', { count: agents.length })
+  if (agent === participant) return createRefusal('own_agent', {})
   if (space.state.participants.has(agent)) return agent
-  return refusal('unknown_agent', { agent })
+  return createRefusal('unknown_agent', { agent })
 }
 
 interface Question {

@@ -1,7 +1,7 @@
 import { isObject } from '@meup/folds'
 import { isRefusal, type Refusal } from '@meup/gateway/routes'
 import { isDeeper, maxNesting, omitUndefined, ParticipantId } from '@meup/protocol'
-import { invalidField, refusal } from './errors.js'
+import { createRefusal, invalidField } from './errors.js'
 
 /** A decision about a proposal that interrupted an earlier run. */
 export interface ResumedDecision {
@@ -51,9 +51,9 @@ const isParticipant = new RegExp(ParticipantId.pattern ?? '')
  * field.
  */
 export function readRunInput(body: Uint8Array): RunInput | Refusal {
-  if (isDeeper(body, maxDepth)) return refusal('deep_body', { depth: maxDepth })
+  if (isDeeper(body, maxDepth)) return createRefusal('deep_body', { depth: maxDepth })
   const input = parse(body)
-  if (input === undefined) return refusal('not_an_input', {})
+  if (input === undefined) return createRefusal('not_an_input', {})
   const { threadId, runId, messages } = input
   if (!isId(threadId)) return invalidField('/threadId', anId)
   if (!isId(runId)) return invalidField('/runId', anId)
@@ -62,7 +62,7 @@ export function readRunInput(body: Uint8Array): RunInput | Refusal {
   if (question !== undefined && isRefusal(question)) return question
   const answers = readAnswers(input.resume ?? [])
   if (isRefusal(answers)) return answers
-  if (question === undefined && answers.length > 0) return refusal('missing_question', {}, '/messages')
+  if (question === undefined && answers.length > 0) return createRefusal('missing_question', {}, '/messages')
   const settings = readSettings(input.forwardedProps ?? {})
   if (isRefusal(settings)) return settings
   const known = new Map(messages.flatMap(collectTexts))
@@ -103,7 +103,7 @@ function readQuestion(messages: readonly unknown[]): UserMessage | Refusal | und
   if (strange !== -1) return invalidField(`${path}/content/${strange}`, onlyText)
   const text = texts.join('')
   if (text.trim() !== '') return { id, text, isLast: index === messages.length - 1 }
-  return refusal('empty_question', {}, `${path}/content`)
+  return createRefusal('empty_question', {}, `${path}/content`)
 }
 
 const onlyText = 'text, without other parts'
@@ -120,7 +120,7 @@ function collectTexts(message: unknown): (readonly [id: string, text: string])[]
 
 function readAnswers(resume: unknown): ResumedDecision[] | Refusal {
   if (!Array.isArray(resume)) return invalidField('/resume', 'an array')
-  if (resume.length > maxAnswers) return refusal('too_many_answers', { limit: maxAnswers }, '/resume')
+  if (resume.length > maxAnswers) return createRefusal('too_many_answers', { limit: maxAnswers }, '/resume')
   const answers = new Map<string, ResumedDecision>()
   for (const [index, entry] of resume.entries()) {
     const path = `/resume/${index}`
@@ -128,7 +128,7 @@ function readAnswers(resume: unknown): ResumedDecision[] | Refusal {
     if (isRefusal(answer)) return answer
     const { proposal } = answer
     const idPath = `${path}/interruptId`
-    if (answers.has(proposal)) return refusal('repeated_answer', { path: idPath }, idPath)
+    if (answers.has(proposal)) return createRefusal('repeated_answer', { path: idPath }, idPath)
     answers.set(proposal, answer)
   }
   return [...answers.values()]

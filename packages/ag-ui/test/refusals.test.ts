@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { asking } from '../../gateway/test/http-client.js'
-import { refusal as createRefusal } from '../src/errors.js'
+import { createRefusal } from '../src/errors.js'
 import { refusal, stage } from './stage.js'
 
 const question = { id: 'q', role: 'user', content: 'please do' }

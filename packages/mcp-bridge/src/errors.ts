@@ -1,4 +1,4 @@
-import { type Details, type DetailsOf, fillIn, type McpResponsePayload } from '@meup/protocol'
+import { type Details, errorsOf, type McpResponsePayload } from '@meup/protocol'
 
 /**
  * The messages of `ProgramError`, by code: what happened, with the value. Where the settings are is known to the program that
@@ -23,19 +23,18 @@ export class ProgramError extends Error {
   override readonly name = 'ProgramError'
   constructor(
     readonly code: string,
-    readonly details: Details,
     message: string,
+    readonly details: Details,
     options?: ErrorOptions,
   ) {
     super(message, options)
   }
 }
 
-export const programError = <Code extends keyof typeof programTexts>(
-  code: Code,
-  details: Details & DetailsOf<(typeof programTexts)[Code]>,
-  options?: ErrorOptions,
-): ProgramError => new ProgramError(code, details, fillIn(programTexts[code], details), options)
+export const programError = errorsOf(
+  programTexts,
+  (code, message, details, options?: ErrorOptions) => new ProgramError(code, message, details, options),
+)
 
 const check = 'Check whether the call was carried out before you repeat it.'
 
@@ -56,18 +55,16 @@ export const relayTexts = {
   unanswerable: 'the tool server "{name}" asks for more than it can be given. Call it with more arguments.',
 } as const
 
-type RelayCode = keyof typeof relayTexts
-
 /** JSON-RPC codes; that of the other errors is -32000. The one for cancelled calls is from the Language Server Protocol. */
-const rpcCodes: Readonly<Partial<Record<RelayCode, number>>> = {
+const rpcCodes: Readonly<Partial<Record<keyof typeof relayTexts, number>>> = {
   ...{ late: -32001, cancelled: -32800, cancelled_by_server: -32800 },
   ...{ no_outcome: -32603, unreadable: -32603, no_status: -32603, unanswerable: -32603 },
 }
 
-export const relayError = <Code extends RelayCode>(
-  code: Code,
-  details: DetailsOf<(typeof relayTexts)[Code]>,
-): McpResponsePayload => ({
-  jsonrpc: '2.0',
-  error: { code: rpcCodes[code] ?? -32000, message: fillIn(relayTexts[code], details) },
-})
+export const relayError = errorsOf(
+  relayTexts,
+  (code, message): McpResponsePayload => ({
+    jsonrpc: '2.0',
+    error: { code: rpcCodes[code] ?? -32000, message },
+  }),
+)

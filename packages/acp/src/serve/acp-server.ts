@@ -21,7 +21,7 @@ import {
 import type { SpaceClient } from '@meup/agent-sdk'
 import { PROTOCOL } from '@meup/protocol'
 import { readPrompt } from './content.js'
-import { describeProblem, serveError, toRequestError } from './errors.js'
+import { describeProblem, editorError, toRequestError } from './errors.js'
 import { Permissions } from './permissions.js'
 import { runPrompt } from './prompt.js'
 import {
@@ -170,7 +170,11 @@ export class AcpServer {
     const session = this.#getSession(sessionId)
     const { availableModes } = await this.#readModes()
     if (!availableModes.some(({ id }) => id === modeId))
-      throw serveError('unknown_agent', { agent: modeId, agents: availableModes.map(({ id }) => id) }, -32602)
+      throw editorError(
+        'unknown_agent',
+        { agent: modeId, agents: availableModes.map(({ id }) => id) },
+        -32602,
+      )
     session.agent = modeId
     return {}
   }
@@ -211,11 +215,11 @@ export class AcpServer {
     const present = agents.filter(({ status }) => status === 'present')
     const names = agents.map(({ id }) => id)
     if (to !== undefined && !names.includes(to))
-      throw serveError('unknown_agent', { agent: to, agents: names })
+      throw editorError('unknown_agent', { agent: to, agents: names })
     const current = [wanted, to, present[0]?.id, names[0]].find(
       (id) => id !== undefined && names.includes(id),
     )
-    if (current === undefined) throw serveError('no_agent', {})
+    if (current === undefined) throw editorError('no_agent', {})
     const availableModes = agents.map(({ id, status }) => ({
       id,
       name: id,
@@ -237,7 +241,7 @@ export class AcpServer {
   }
 }
 
-const inProgress = (): RequestError => serveError('busy', {}, -32600)
+const inProgress = (): RequestError => editorError('busy', {}, -32600)
 
 /** Wraps a handler, so that its errors reach the client with their message. */
 const answer =

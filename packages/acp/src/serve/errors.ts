@@ -1,9 +1,9 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { ConnectionError } from '@meup/agent-sdk'
-import { addAdvice, type DetailsOf, fillIn, getErrorMessage, ProtocolError } from '@meup/protocol'
+import { addAdvice, errorsOf, getErrorMessage, ProtocolError } from '@meup/protocol'
 
 /** The messages to ACP clients: what happened, with the value. Then what to do. */
-export const serveTexts = {
+export const editorTexts = {
   unknown_agent: 'This space has no agent {agent}. Choose one of {agents}.',
   no_agent: 'This space has no agent. Choose another participant with meup acp --to.',
   busy: 'A prompt of this session is in progress. Cancel it, or wait for its end.',
@@ -13,11 +13,10 @@ export const serveTexts = {
 /** JSON-RPC's code for an internal error; ACP's own codes have more specific meanings. */
 const internalError = -32603
 
-export const serveError = <Code extends keyof typeof serveTexts>(
-  code: Code,
-  details: DetailsOf<(typeof serveTexts)[Code]>,
-  rpcCode = internalError,
-): RequestError => new RequestError(rpcCode, fillIn(serveTexts[code], details))
+export const editorError = errorsOf(
+  editorTexts,
+  (_, message, __, code: number | undefined = internalError) => new RequestError(code, message),
+)
 
 /** The error's message, with its code or a hint. */
 export function describeProblem(error: unknown): string {

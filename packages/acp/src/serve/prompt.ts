@@ -3,7 +3,7 @@ import type { SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
 import { type AnyEnvelope, ConnectionError, type SpaceClient } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { thoughtChunk } from './content.js'
-import { serveError } from './errors.js'
+import { editorError } from './errors.js'
 import type { Permissions } from './permissions.js'
 import type { ToolKinds } from './tool-calls.js'
 import { TurnUpdates } from './turn-updates.js'
@@ -56,7 +56,7 @@ export async function runPrompt(
     }
     const onClosed = (error: Error | undefined): void =>
       reject(error ?? new ConnectionError('closed', 'the connection to the space was closed'))
-    const onLost = (): void => reject(serveError('replaced', {}))
+    const onLost = (): void => reject(editorError('replaced', {}))
     const onAbort = (): void => resolve('cancelled')
     space.on('envelope', onEnvelope).on('closed', onClosed).on('lost', onLost)
     signal.addEventListener('abort', onAbort)

@@ -3,7 +3,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { expect, onTestFinished, test } from 'vitest'
 import { lastingMemory, standing } from '../../../agent-sdk/test/support/standing.js'
-import { serveTexts } from '../../src/serve/errors.js'
+import { editorTexts } from '../../src/serve/errors.js'
 import { next, openEditor, stage } from '../support/stage.js'
 
 test('a participant that is kicked is told by whom and why', async () => {
@@ -58,6 +58,6 @@ test('a prompt whose log was replaced says so', async () => {
     await new Promise(() => {})
   })
   await expect(editor.prompt(sessionId, 'Well?')).rejects.toMatchObject({
-    message: serveTexts.replaced,
+    message: editorTexts.replaced,
   })
 })

@@ -1,6 +1,6 @@
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { serveTexts } from '../../src/serve/errors.js'
+import { editorTexts } from '../../src/serve/errors.js'
 import { openEditor, stage } from '../support/stage.js'
 
 async function among(participants: readonly string[], to?: string) {
@@ -53,7 +53,7 @@ test('an unknown name, and a space without agents, are told when a session begin
     message: expect.stringContaining('codre'),
   })
   const alone = await among(['ana'])
-  await expect(alone.editor.begin()).rejects.toMatchObject({ message: serveTexts.no_agent })
+  await expect(alone.editor.begin()).rejects.toMatchObject({ message: editorTexts.no_agent })
 })
 
 test('another mode asks another agent from the next prompt on', async () => {

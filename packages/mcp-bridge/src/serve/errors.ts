@@ -1,4 +1,4 @@
-import { type DetailsOf, type ErrorCode, fillIn, ProtocolError } from '@meup/protocol'
+import { type ErrorCode, errorsOf, ProtocolError } from '@meup/protocol'
 import { ProtocolError as McpError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 
 /** The messages of a served space to its clients and their models: what happened, with the value. Then what to do. */
@@ -44,12 +44,10 @@ export const serveTexts = {
   unreadable_message: 'The message cannot be read: {problem}. Correct it.',
 } as const
 
-export type ServeCode = keyof typeof serveTexts
-
-const { InternalError, MethodNotFound } = ProtocolErrorCode
+const { InternalError, InvalidParams, MethodNotFound } = ProtocolErrorCode
 
 /** Codes of MCP errors, and those of results that a model reads. The others are MCP errors for invalid params. */
-const codes: Readonly<Partial<Record<ServeCode, ErrorCode | ProtocolErrorCode>>> = {
+const codes: Readonly<Partial<Record<keyof typeof serveTexts, ErrorCode | ProtocolErrorCode>>> = {
   ...{ invalid_result: InternalError, too_many_subscriptions: InternalError, no_task: MethodNotFound },
   ...{ invalid_arguments: 'invalid_request', invalid_turn: 'invalid_request', not_shown: 'invalid_request' },
   ...{ long_proposal: 'invalid_request', no_decision: 'invalid_request', not_an_approval: 'invalid_request' },
@@ -57,11 +55,9 @@ const codes: Readonly<Partial<Record<ServeCode, ErrorCode | ProtocolErrorCode>>>
   unknown_proposal: 'proposal_not_found',
 }
 
-export function serveError<Code extends ServeCode>(
-  code: Code,
-  details: DetailsOf<(typeof serveTexts)[Code]>,
-): McpError | ProtocolError {
-  const message = fillIn(serveTexts[code], details)
-  const { [code]: kind = ProtocolErrorCode.InvalidParams } = codes
-  return typeof kind === 'string' ? new ProtocolError(kind, message, details) : new McpError(kind, message)
-}
+export const serveText = errorsOf(serveTexts, (_, message) => message)
+
+export const serveError = errorsOf(serveTexts, (text, message, details) => {
+  const { [text]: code = InvalidParams } = codes
+  return typeof code === 'string' ? new ProtocolError(code, message, details) : new McpError(code, message)
+})

@@ -1,8 +1,8 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
 import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
-import { addAdvice, fillIn, getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
+import { addAdvice, getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
-import { serveTexts } from './errors.js'
+import { serveText } from './errors.js'
 
 /** The result of a tool, or a form that the client's user has to fill in first. */
 export type ToolOutcome = CallToolResult | InputRequiredResult
@@ -83,7 +83,7 @@ function describeError(error: unknown): Failure {
   }
   if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
   if (error instanceof ToolError)
-    return { code: 'tool_failed', message: fillIn(serveTexts.tool_failed, { message: error.message }) }
+    return { code: 'tool_failed', message: serveText('tool_failed', { message: error.message }) }
   return { code: 'internal', message: getErrorMessage(error) }
 }
 

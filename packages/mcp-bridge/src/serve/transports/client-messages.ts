@@ -1,5 +1,5 @@
 import { isObject } from '@meup/folds'
-import { fillIn, omitUndefined } from '@meup/protocol'
+import { omitUndefined } from '@meup/protocol'
 import {
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { keepExactArguments } from '../../exact-numbers.js'
 import { describeValue, type Fault, readMessages } from '../../relay/read-message.js'
-import { serveTexts } from '../errors.js'
+import { serveText } from '../errors.js'
 
 /** Maximum bytes of a line, and of a request body. */
 export const maxMessageBytes = STDIO_DEFAULT_MAX_BUFFER_SIZE
@@ -128,4 +128,4 @@ export function createFailedAnswer({ problem, responseTo }: Fault): JSONRPCError
   return { jsonrpc: '2.0', id: responseTo, error }
 }
 
-const describeFault = (problem: string): string => fillIn(serveTexts.unreadable_message, { problem })
+const describeFault = (problem: string): string => serveText('unreadable_message', { problem })

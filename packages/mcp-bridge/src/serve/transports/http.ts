@@ -2,7 +2,7 @@ import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { type DetailsOf, fillIn, isTrustedHost, readHostName } from '@meup/protocol'
+import { isTrustedHost, readHostName } from '@meup/protocol'
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { FaultLog } from '../../relay/fault-log.js'
 import { createLegacyServer, createSpaceServer } from '../create-server.js'
-import { type ServeCode, serveTexts } from '../errors.js'
+import { serveText, serveTexts } from '../errors.js'
 import type { ListName } from '../offers/changes.js'
 import { formatCodedError } from '../results.js'
 import { openSpaceService, type ServedSpace } from '../service.js'
@@ -112,32 +112,27 @@ const sessionHeader = 'mcp-session-id'
 function checkRequest(request: Request, token: string, names: ReadonlySet<string>): Response | undefined {
   const asked = request.headers.get('host') ?? ''
   if (!isTrustedHost(asked, names))
-    return refuse(403, 'foreign_host', { host: asked, name: readHostName(asked) ?? '<name>' })
+    return refuse(403, serveText('foreign_host', { host: asked, name: readHostName(asked) ?? '<name>' }))
   const foreign = originValidationResponse(request, [...localhostAllowedOrigins(), ...names])
   if (foreign !== undefined) return foreign
   // Clients of the older HTTP+SSE transport begin with a GET without a session; they get advice instead of 403 or 404.
   const isStream = request.headers.get('accept')?.includes('text/event-stream')
   if (request.method === 'GET' && isStream && !request.headers.has(sessionHeader))
-    return refuse(405, 'older_transport', { path }, { allow: 'POST' })
-  if (new URL(request.url).pathname !== path) return refuse(404, 'unknown_path', { path })
+    return refuse(405, serveText('older_transport', { path }), { allow: 'POST' })
+  if (new URL(request.url).pathname !== path) return refuse(404, serveText('unknown_path', { path }))
   const [, given = ''] = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? []
   if (isSame(given, token)) return undefined
   // Not 401: MCP clients would then look for OAuth, and report that it is missing.
-  return refuse(403, 'wrong_token', {})
+  return refuse(403, serveTexts.wrong_token)
 }
 
 /** Compares two tokens in constant time, using digests of equal length. */
 const isSame = (given: string, token: string): boolean => timingSafeEqual(digest(given), digest(token))
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function refuse<Code extends ServeCode>(
-  status: number,
-  code: Code,
-  details: DetailsOf<(typeof serveTexts)[Code]>,
-  headers: Record<string, string> = {},
-): Response {
-  const error = { code: -32_000, message: fillIn(serveTexts[code], details) }
-  return Response.json({ jsonrpc: '2.0', id: null, error }, { status, headers })
+function refuse(status: number, message: string, headers: Record<string, string> = {}): Response {
+  const body = { jsonrpc: '2.0', id: null, error: { code: -32_000, message } }
+  return Response.json(body, { status, headers })
 }
 
 type Transport = WebStandardStreamableHTTPServerTransport
@@ -159,7 +154,7 @@ class Sessions {
     const id = request.headers.get(sessionHeader)
     if (id === null) return this.#begin(request, parsedBody)
     const known = this.#open.get(id)
-    if (known === undefined) return refuse(404, 'unknown_session', {})
+    if (known === undefined) return refuse(404, serveTexts.unknown_session)
     this.#open.delete(id)
     this.#open.set(id, known)
     return known.handleRequest(request, { parsedBody })
