@@ -16,10 +16,10 @@ export const agentTexts = {
     'it speaks version {version} of ACP, and meup version {own}. Install a release of it that speaks version {own}',
 
   // Sessions and prompts
-  ended: 'the agent ended: {reason}. Ask again, which starts it.',
+  ended: 'the agent ended: {reason}. Ask again to start it.',
   no_session: 'the agent cannot open a session: {reason}',
   login_needed: 'the agent cannot open a session: {reason}. If it asks for a login: {login}.',
-  late: 'the agent did not answer {method} within {seconds} s. Ask again, which starts it.',
+  late: 'the agent did not answer {method} within {seconds} s. Ask again to start it.',
   unknown_mode: 'the agent has no mode {mode}. Choose one of {modes}.',
   cancelled: 'the agent cancelled it. Ask again.',
   no_answer: 'the agent gave no answer. Ask again in other words.',
