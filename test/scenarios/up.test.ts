@@ -253,7 +253,7 @@ test.for(['process', 'mcp'])(
 test('a coding agent that is not installed is named with the command that installs it', async () => {
   const folder = temporaryFolder({ 'space.yaml': config('  bot: { kind: acp, agent: opencode }') })
   const { stderr } = await upUntil(/✗ .*\n/, folder, { PATH: folder })
-  expect(stderr).toContain('install it: npm install -g opencode-ai, or correct the command in space.yaml')
+  expect(stderr).toContain('Install it: npm install -g opencode-ai, or correct the command in space.yaml')
   expect(stderr).toMatch(/\nending; a second Ctrl\+C ends at once\n/)
 })
 
