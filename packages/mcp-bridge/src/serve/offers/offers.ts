@@ -11,6 +11,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { formatCodedError } from '../results.js'
 import type { ListName, Uris } from './changes.js'
+import { ListChanges } from './list-changes.js'
 
 /** A prompt, resource or template in the list of a participant. */
 interface Offered<Definition> {
@@ -63,27 +64,26 @@ export class Offers {
   readonly #space: SpaceClient
   readonly #uris: Uris
   readonly #log: (line: string) => void
-  readonly #onChange: (list: ListName) => void
   readonly #lists: Readonly<Record<AskedList, Answers<readonly unknown[]>>>
   /** The capabilities that participants reported in `initialize`; `undefined` = no answer. */
   readonly #capabilities: Answers<object | undefined>
-  /** The lists that were last returned to clients, as JSON. */
-  readonly #given = new Map<ListName | 'resourceTemplates', string>()
-  readonly #checking = new Set<ListName>()
-  /** Time by `performance.now` at which each list was last checked for changes. */
-  readonly #checked = new Map<ListName, number>()
+  readonly #changes: ListChanges
 
   constructor({ space, uris, log, onChange }: OffersOptions) {
     this.#space = space
     this.#uris = uris
     this.#log = log
-    this.#onChange = onChange
+    this.#changes = new ListChanges({
+      read: (list) => this.#readAgain(list),
+      onChange,
+      onError: (list, error) => log(`the ${list} are not known: ${formatCodedError(error)}`),
+    })
     const createList = (list: AskedList): Answers<readonly unknown[]> =>
       new Answers<readonly unknown[]>({
         ask: (id) => this.#ask(id, list),
         none: [],
         onError: (error) => log(`the ${list} of a participant are not known: ${formatCodedError(error)}`),
-        onLate: () => this.#check(list === 'prompts' ? 'prompts' : 'resources'),
+        onLate: () => this.#changes.check(list === 'prompts' ? 'prompts' : 'resources'),
       })
     this.#lists = {
       prompts: createList('prompts'),
@@ -95,7 +95,7 @@ export class Offers {
       none: undefined,
       onError: (error) => log(`the offers of a participant are unknown: ${formatCodedError(error)}`),
     })
-    space.on('tools', () => this.#check('tools'))
+    space.on('tools', () => this.#changes.check('tools'))
     space.on('envelope', (envelope) => this.#onEnvelope(envelope))
   }
 
@@ -111,7 +111,7 @@ export class Offers {
   }
 
   async listTools(): Promise<Tool[]> {
-    return this.#give(
+    return this.#changes.give(
       'tools',
       [...(await this.tools())].map(([name, tool]) => toDefinition(name, tool)),
     )
@@ -119,7 +119,7 @@ export class Offers {
 
   async listPrompts(): Promise<Prompt[]> {
     const prompts = await this.prompts()
-    return this.#give(
+    return this.#changes.give(
       'prompts',
       [...prompts].map(([name, { definition }]) => ({ ...definition, name })),
     )
@@ -127,7 +127,7 @@ export class Offers {
 
   async listResources(): Promise<Resource[]> {
     const resources = await this.#collect('resources')
-    return this.#give(
+    return this.#changes.give(
       'resources',
       resources.map(({ participant, definition }) => ({
         ...definition,
@@ -138,13 +138,19 @@ export class Offers {
 
   async listResourceTemplates(): Promise<ResourceTemplateType[]> {
     const templates = await this.#collect('resourceTemplates')
-    return this.#give(
+    return this.#changes.give(
       'resourceTemplates',
       templates.map(({ participant, definition }) => ({
         ...definition,
         uriTemplate: this.#uris.offered(participant, definition.uriTemplate),
       })),
     )
+  }
+
+  #readAgain(list: ListName): Promise<unknown> {
+    if (list === 'tools') return this.listTools()
+    if (list === 'prompts') return this.listPrompts()
+    return Promise.all([this.listResources(), this.listResourceTemplates()])
   }
 
   /** Ids of present participants. Excludes humans, whose clients do not answer requests for lists. */
@@ -232,50 +238,11 @@ export class Offers {
   #expire(participant: string, list: 'prompts' | 'resources', isAnnounced: boolean): void {
     this.#lists[list].expire(participant, { isAnnounced })
     if (list === 'resources') this.#lists.resourceTemplates.expire(participant, { isAnnounced })
-    this.#check(list)
-  }
-
-  /** Notifies clients if a list has changed; at most once per `changeMs`, because each client may then send many requests. */
-  #check(list: ListName): void {
-    const before = this.#read(list)
-    if (this.#checking.has(list) || before.every((each) => each === undefined)) return
-    this.#checking.add(list)
-    const next = (this.#checked.get(list) ?? Number.NEGATIVE_INFINITY) + changeMs
-    const wait = Math.max(settleMs, next - performance.now())
-    setTimeout(() => {
-      this.#checking.delete(list)
-      this.#checked.set(list, performance.now())
-      this.#compare(list, before).catch((error: unknown) =>
-        this.#log(`the ${list} are not known: ${formatCodedError(error)}`),
-      )
-    }, wait).unref()
-  }
-
-  async #compare(list: ListName, before: readonly (string | undefined)[]): Promise<void> {
-    if (list === 'tools') await this.listTools()
-    else if (list === 'prompts') await this.listPrompts()
-    else await Promise.all([this.listResources(), this.listResourceTemplates()])
-    if (this.#read(list).some((each, at) => before[at] !== undefined && each !== before[at]))
-      this.#onChange(list)
-  }
-
-  #read(list: ListName): (string | undefined)[] {
-    const templates = list === 'resources' ? [this.#given.get('resourceTemplates')] : []
-    return [this.#given.get(list), ...templates]
-  }
-
-  #give<Definition>(list: ListName | 'resourceTemplates', definitions: Definition[]): Definition[] {
-    this.#given.set(list, JSON.stringify(definitions))
-    return definitions
+    this.#changes.check(list)
   }
 }
 
 const isPerson = ({ kind }: { readonly kind: string }): boolean => kind === 'human'
-
-/** Minimum milliseconds between two notifications about the same list. */
-const changeMs = 1000
-/** Milliseconds to wait before a list that may have changed is read again. */
-const settleMs = 100
 
 /** Converts a tool for clients, with its name for them. Omits optional members that clients could not parse. */
 function toDefinition(name: string, { inputSchema, description, definition }: CallableTool): Tool {
