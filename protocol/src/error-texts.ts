@@ -10,9 +10,24 @@ export type Details = Readonly<Record<string, Detail>>
 /** A value for each `{name}` of a text. */
 export type DetailsOf<Text extends string> = Readonly<Record<Placeholder<Text>, Detail>>
 
-/** Replaces each `{name}` by its value; the elements of a list are joined with commas. */
-export const fillIn = (text: string, details: Details): string =>
-  text.replace(/\{(\w+)\}/g, (_, name: string) => [details[name] ?? ''].flat().join(', '))
+/**
+ * Replaces each `{name}` by its value; the elements of a list are joined with commas. Other braces stay. A flood of envelopes has
+ * a refusal for each: a regular expression takes five times as long.
+ */
+export function fillIn<Text extends string>(text: Text, details: DetailsOf<Text>): string {
+  const values: Details = details
+  let filled = ''
+  let at = 0
+  for (let open = text.indexOf('{'); open >= 0; open = text.indexOf('{', open + 1)) {
+    const close = text.indexOf('}', open)
+    const name = text.slice(open + 1, close)
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined) continue
+    filled += text.slice(at, open) + (typeof value === 'object' ? value.join(', ') : value)
+    at = close + 1
+  }
+  return filled + text.slice(at)
+}
 
 /** Creates an error by its code, with the values of its text. */
 export type ErrorsOf<Texts, Made, More extends readonly unknown[]> = <Code extends keyof Texts>(
