@@ -150,7 +150,7 @@ export const storage: readonly Mutant[] = [
   {
     package: gateway,
     function: 'verifyLogs',
-    replace: 'if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)',
+    replace: 'if (!chain.add(fromStored(stored))) throw changed(name, chain.last + 1)',
     by: 'chain.add(fromStored(stored))',
     tests: ['packages/gateway/test/backup.test.ts'],
   },

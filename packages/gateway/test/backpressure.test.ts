@@ -1,6 +1,8 @@
 import { memoryStore, sqliteStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test, vi } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { byId, type Client, errorFor, range, said, seqs } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { start, temporaryFile } from './support.js'
@@ -77,7 +79,7 @@ describe('while the log stands still', () => {
     const refusal = await alice.next(errorFor(ids.at(-1)))
     expect(refusal.payload).toMatchObject({
       code: 'unavailable',
-      message: 'the log has fallen behind. Send it again later.',
+      message: fillIn(texts.stopped, { reason: 'the log has fallen behind' }),
     })
     const readiness = await fetch(`${url}/readyz`)
     expect([readiness.status, await readiness.json()]).toMatchObject([

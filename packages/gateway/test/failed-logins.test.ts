@@ -32,7 +32,6 @@ describe('an address that has failed ten times', () => {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(50)
       expect(await response.json()).toMatchObject({
         code: 'rate_limited',
-        detail: expect.stringMatching(/^Invalid token .* This address has failed 10 times already/),
       })
     }
     for (const tried of [{ token: 'another' }, {}, { protocols: ['meup.v0.3', 'bearer.another'] }]) {

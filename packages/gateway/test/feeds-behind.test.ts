@@ -1,7 +1,9 @@
 import { LogError, memoryStore, sqliteStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { texts } from '../src/core/refusal-texts.js'
 import { byId, range } from './client.js'
 import type { EventReader } from './http-client.js'
 import { heldStore } from './indexing.js'
@@ -79,7 +81,7 @@ describe('a feed, while the index has not what was said', () => {
     const clock = new FakeClock()
     const { say, as } = await stage({ store, clock, eventHeartbeatMs: 5 })
     const stream = await as('stranger').events()
-    fail(new LogError('io', 'the disk is full'))
+    fail(new LogError('io', 'the disk is full', {}))
     await say(...twoCalls('a'))
     for (const path of ['/turns?thread_id=test/ben', '/audit', '/audit/export?format=markdown']) {
       const response = await as('ana').get(path)
@@ -117,7 +119,9 @@ describe('a feed, while the index has not what was said', () => {
       })
       .toBe(503)
     expect(response?.headers.get('retry-after')).toBe('2')
-    expect(await response?.json()).toMatchObject({ detail: expect.stringMatching(/up to seq 2 of 12/) })
+    expect(await response?.json()).toMatchObject({
+      detail: fillIn(texts.unindexedTurns, { seq: 2, head: 12 }),
+    })
   })
 
   test('that resumes gets first what was left of its place, then the rest', async () => {

@@ -1,7 +1,9 @@
 import { memoryStore } from '@meup/gateway'
 import { testSpaceConfig } from '@meup/gateway/testing'
 import { defaultLimits } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { type Client, ofKind, range, type Sent } from './client.js'
 import { start } from './support.js'
 
@@ -50,7 +52,7 @@ describe('agents that answer each other', () => {
     const { ana, red, blue, last } = await exhausted()
     const refusal = await red.refused(chat(last))
     expect(refusal).not.toHaveProperty('retryAfterMs')
-    expect(refusal.message).toMatch(/3 chats.*human/)
+    expect(refusal.message).toBe(fillIn(texts.hops, { chats: 3 }))
     await ana.accepted(chat())
     const again = await exchange([red, blue], agentHops, last)
     expect(await blue.refused(chat(again))).toMatchObject(tooFar)

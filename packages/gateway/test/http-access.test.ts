@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { asking, bearer } from './http-client.js'
 import { start } from './support.js'
 
@@ -94,7 +95,7 @@ describe('everything of a space', () => {
       const response = await fetch(`${url}${path}?${name}=token-of-alice`)
       expect([response.status, await response.json()]).toMatchObject([
         400,
-        { code: 'invalid_request', detail: expect.stringMatching(/token in the URL/) },
+        { code: 'invalid_request', detail: texts.tokenInUrl },
       ])
     }
   })

@@ -93,8 +93,5 @@ test('work in a free path is told with its question and its answer', async () =>
 test.for(['/contexts/nothing', '/contexts/nothing?format=markdown'])('%s is unknown', async (path) => {
   const { as } = await stage()
   const response = await as('ana').get(path)
-  expect([response.status, await response.json()]).toMatchObject([
-    404,
-    { detail: expect.stringContaining('nothing') },
-  ])
+  expect([response.status, await response.json()]).toMatchObject([404, { code: 'not_found' }])
 })

@@ -146,7 +146,7 @@ test('where the index cannot be opened, turns are refused with the reason, and e
     const response = await as('ana').get(path)
     expect([path, response.status, await response.json()]).toMatchObject([
       ...[path, 503],
-      { code: 'unavailable', detail: expect.stringMatching(/Turns cannot be read at present: ENOENT/) },
+      { code: 'unavailable', detail: expect.stringContaining('ENOENT') },
     ])
   }
   const ana = await connect('ana')
@@ -217,10 +217,7 @@ test('a row that cannot be read is no turn: who asks for it is told so, and for 
   const staged = await stage({ store })
   fault.id = 'run'
   const response = await staged.as('ana').get('/turns?thread_id=test/ben')
-  expect([response.status, await response.json()]).toMatchObject([
-    503,
-    { detail: expect.stringMatching(/Row \d+ of the log cannot be read/) },
-  ])
+  expect([response.status, await response.json()]).toMatchObject([503, { code: 'unavailable' }])
   expect(await read(staged, 'ana', '/turns?thread_id=test/cleo')).toContain('turn_number')
   delete fault.id
   expect(await read(staged, 'ana', '/turns?thread_id=test/ben')).toContain('turn_number')

@@ -1,5 +1,7 @@
 import { memoryStore, sqliteStore } from '@meup/gateway'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import type { Space } from '../src/core/space.js'
 import { refuseMissing } from '../src/http/envelope.js'
 import type { Sent } from './client.js'
@@ -41,10 +43,10 @@ describe.each(stores)('GET one envelope, from %s', (_, openStore) => {
       expect([ref, await get(ref)]).toMatchObject([ref, { code: 'not_found' }])
     expect(await get('abc-', 'ben')).toMatchObject({
       code: 'invalid_request',
-      detail: 'abc- may be any of abc-1, abc-2. Give more of the id.',
+      detail: fillIn(texts.ambiguousId, { ref: 'abc-', ids: ['abc-1', 'abc-2'] }),
     })
     expect(await get('ab')).toMatchObject({
-      detail: 'ab may be any of abc, abc-1, abd. Give more of the id.',
+      detail: fillIn(texts.ambiguousId, { ref: 'ab', ids: ['abc', 'abc-1', 'abd'] }),
     })
   })
 
@@ -103,11 +105,8 @@ test('what was pruned or erased is named as that', () => {
     wasErased: (seq: number) => seq === 12,
   } as unknown as Space
   const detail = (ref: string) => refuseMissing(ref, space).message
-  for (const ref of ['#9', '9'])
-    expect(detail(ref)).toBe('Envelopes before seq 10 were pruned. Ask about a later one.')
-  for (const ref of ['#12', '12', 'erased']) expect(detail(ref)).toContain(`The envelope ${ref} was erased.`)
+  for (const ref of ['#9', '9']) expect(detail(ref)).toBe(fillIn(texts.prunedEnvelope, { oldest: 10 }))
+  for (const ref of ['#12', '12', 'erased']) expect(detail(ref)).toBe(fillIn(texts.erasedEnvelope, { ref }))
   for (const ref of ['#13', '#21', '0', '#0', 'abc', '', '9'.repeat(40)])
-    expect(detail(ref)).toBe(
-      `There is no envelope ${ref} that you may read. Give its id, the beginning of it, or #seq.`,
-    )
+    expect(detail(ref)).toBe(fillIn(texts.unknownEnvelope, { ref }))
 })

@@ -1,7 +1,9 @@
 import { type EnvelopeLog, memoryStore, serve } from '@meup/gateway'
 import { createTestGateway, testToken } from '@meup/gateway/testing'
 import { defaultLimits, defaultRates } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { range } from './client.js'
 import { bearer } from './http-client.js'
 import { RawSocket } from './raw-socket.js'
@@ -65,7 +67,7 @@ describe('what one rateLimitKey has under way over HTTP', () => {
     expect(refused.headers.get('retry-after')).toBe('1')
     expect(await refused.json()).toMatchObject({
       code: 'rate_limited',
-      detail: expect.stringMatching(/16 requests/),
+      detail: fillIn(texts.manyRequests, { account: 'alice of test', requests: 16 }),
     })
     expect((await fetch(`${url}/spaces/test/participants`, { headers: bearer('bob') })).status).toBe(200)
     expect(await statusOf(connectRequest().ask('GET /spaces/test/participants'))).toBe('200')
@@ -167,7 +169,7 @@ describe('a post', () => {
     const first = await send()
     expect(await first.json()).toMatchObject({
       code: 'invalid_request',
-      detail: expect.stringMatching(/^A post may have 500/),
+      detail: fillIn(texts.longPost, { envelopes: 500 }),
     })
     const second = await send()
     expect(second.status).toBe(429)

@@ -1,7 +1,9 @@
 import type { Why } from '@meup/folds'
 import type { LogStore } from '@meup/gateway'
 import { memoryStore, sqliteStore } from '@meup/gateway'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import type { Sent } from './client.js'
 import { asking } from './http-client.js'
 import { start, temporaryFile } from './support.js'
@@ -102,7 +104,7 @@ describe.each(stores)('GET why, from %s', (_, openStore) => {
     expect((await why('carol', 'also')).steps.map(({ id }) => id)).toEqual(['also'])
     const like = (ref: string | number) => ({
       ...{ status: 404, code: 'not_found' },
-      detail: `There is no envelope ${ref} that you may read. Give its id, the beginning of it, or #seq.`,
+      detail: fillIn(texts.unknownEnvelope, { ref }),
     })
     for (const ref of ['secret', 'no-such-id', seqs.get('secret') ?? 0, 999, 0])
       expect(await refusal('carol', ref)).toEqual(like(ref))
@@ -117,7 +119,7 @@ describe.each(stores)('GET why, from %s', (_, openStore) => {
     })
     expect(await refusal('carol', 'hm')).toMatchObject({
       code: 'not_found',
-      detail: expect.stringMatching(/was erased/),
+      detail: fillIn(texts.erasedEnvelope, { ref: 'hm' }),
     })
     expect((await why('carol', 'answer')).steps.map(({ id }) => id)).not.toContain('hm')
   })

@@ -1,5 +1,6 @@
 import { maxPost } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { byId, ofKind, range, type Sent, said, seqs } from './client.js'
 import { start } from './support.js'
 
@@ -191,7 +192,7 @@ describe('other routes', () => {
     expect(response.status).toBe(401)
     expect(await response.json()).toMatchObject({
       code: 'unauthorized',
-      detail: expect.stringContaining('WebSocket'),
+      detail: texts.guestPost,
     })
   })
 

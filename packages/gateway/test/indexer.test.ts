@@ -100,7 +100,7 @@ describe('the index of a space', () => {
     const { connect, gateway, indexer, said, steps, url, space: main } = await space({ store, clock })
     const [ana, tool] = [await connect('ana'), await connect('tool')]
     await indexer.reach(main.delivered)
-    const reason = new LogError('io', 'the disk is gone')
+    const reason = new LogError('io', 'the disk is gone', {})
     fail(reason)
     await ana.accepted(run)
     const waiting = indexer.reach(main.delivered)

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { memoryStore } from '@meup/gateway'
 import { testToken } from '@meup/gateway/testing'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { byId, errorFor, ofKind, presence, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
 import { open, participants, statusOf, tokenFor } from './invite-space.js'
@@ -165,7 +167,7 @@ describe('what is refused', () => {
     await newt.close()
     expect(await host.refused(invite('newt', ['work.dig']))).toMatchObject({
       code: 'forbidden',
-      message: expect.stringContaining('Grant it capabilities'),
+      message: fillIn(texts.memberAlready, { id: 'newt' }),
     })
   })
 

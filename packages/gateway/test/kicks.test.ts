@@ -1,7 +1,9 @@
 import { memoryStore } from '@meup/gateway'
 import { FakeClock, testToken } from '@meup/gateway/testing'
 import type { Envelope } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { byId, errorFor, ofKind, presence, type Sent } from './client.js'
 import { faultyDisk } from './faulty-disk.js'
@@ -32,7 +34,7 @@ describe('a kick', () => {
     const headers = { authorization: `Bearer ${testToken('ann')}` }
     const history = await fetch(`${url}/spaces/test/envelopes`, { headers })
     expect(history.status).toBe(403)
-    expect(await history.text()).toMatch(/root has kicked you out \(spam.*ask to be invited again/)
+    expect(await history.text()).toMatch(/root has kicked you out \(spam/)
     await root.accepted({ ...chat('gone, but known'), to: ['ann'] })
   })
 
@@ -97,7 +99,7 @@ describe('a kick', () => {
     await ann.closed
     clock.advance(59_999)
     const { status, body } = await connectRequest({ token: testToken('ann') })
-    expect([status, body.detail]).toEqual([403, expect.stringContaining(`come back at ${untilTs}`)])
+    expect([status, body.detail]).toEqual([403, expect.stringContaining(untilTs)])
     clock.advance(1)
     await (await connect('ann')).accepted(chat())
   })
@@ -190,7 +192,7 @@ describe('what is refused', () => {
     const root = await connect('root')
     expect(await root.refused(kick('root'))).toMatchObject({
       code: 'forbidden',
-      message: expect.stringContaining('cannot kick itself'),
+      message: fillIn(texts.ownKick, { id: 'root' }),
     })
     expect((await post('root', kick('root'))).status).toBe(403)
     await root.accepted(kick('ben'))

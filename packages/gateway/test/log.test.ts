@@ -143,7 +143,7 @@ describe('sqlite log file', () => {
     await expect(open()).rejects.toMatchObject({
       name: 'LogError',
       code: 'io',
-      message: expect.stringContaining('data'),
+      details: expect.objectContaining({ reason: expect.stringContaining('data') }),
     })
   })
 

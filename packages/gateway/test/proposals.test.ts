@@ -1,6 +1,8 @@
 import { memoryStore } from '@meup/gateway'
 import { FakeClock } from '@meup/gateway/testing'
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
+import { texts } from '../src/core/refusal-texts.js'
 import { ofKind, type Sent } from './client.js'
 import { start } from './support.js'
 
@@ -119,7 +121,7 @@ describe('a rejection', () => {
     const { agent } = await proposed()
     expect(await agent.refused(rejection)).toMatchObject({
       ...forbidden,
-      message: expect.stringContaining('mcp.withdraw'),
+      message: fillIn(texts.ownProposal, { id: 'plan', from: 'agent' }),
     })
   })
 
@@ -171,7 +173,7 @@ describe('a withdrawal', () => {
     for (const who of [ana, viewer]) {
       expect(await who.refused(withdrawal)).toMatchObject({
         ...forbidden,
-        message: expect.stringContaining('mcp.reject'),
+        message: fillIn(texts.othersProposal, { proposer: 'agent', id: 'plan' }),
       })
     }
     await ana.accepted(fulfilment())

@@ -94,13 +94,13 @@ describe('participants', () => {
     expect(await alice.codeOf(chat('c2'))).toBeUndefined()
     expect(alice.closed).toEqual([])
     expect(record(alice.frames)).toEqual(['join alice', 'join bob', 'leave bob', 'configured'])
-    await expect(enter('bob')).rejects.toThrow('Invalid token')
+    await expect(enter('bob')).rejects.toMatchObject({ code: 'unauthorized' })
   })
 
   test('that are added may enter, and everybody hears of them', async () => {
     const { enter, reconfigure } = await open()
     const alice = await enter('alice')
-    await expect(enter('dan')).rejects.toThrow('Invalid token')
+    await expect(enter('dan')).rejects.toMatchObject({ code: 'unauthorized' })
     await reconfigure({ participants: { ...participants, dan: ['chat'] } })
     await vi.waitFor(
       () => expect(record(alice.frames).slice(1)).toEqual(['configured', 'update dan']),
@@ -148,7 +148,7 @@ describe('tokens', () => {
     await reconfigure({}, { bob: 'another-token' })
     await vi.waitFor(() => expect(bob.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
-    await expect(enter('bob')).rejects.toThrow('Invalid token')
+    await expect(enter('bob')).rejects.toMatchObject({ code: 'unauthorized' })
     await expect(enter('another')).resolves.toMatchObject({ closed: [] })
   })
 
@@ -182,7 +182,7 @@ describe('guests', () => {
     await reconfigure({ guest: undefined })
     await vi.waitFor(() => expect(visitor.closed).toEqual([4401]), within)
     expect(await alice.codeOf(chat('c1'))).toBeUndefined()
-    await expect(enter()).rejects.toThrow('A token is required')
+    await expect(enter()).rejects.toMatchObject({ code: 'unauthorized' })
   })
 
   test('stay with other capabilities when the profile changes', async () => {
@@ -232,7 +232,7 @@ describe('what cannot be done', () => {
     await vi.waitFor(() => expect(carol.closed).toEqual([4401]), within)
     await stalled.appending
     stalled.fail()
-    await expect(changed).rejects.toThrow('cannot be written')
+    await expect(changed).rejects.toMatchObject({ code: 'io', details: { space: 'test' } })
     await vi.waitFor(async () => {
       const id = `c${bob.frames.length}`
       expect(await bob.codeOf(chat(id, { context: 'a/b' }))).toBeUndefined()

@@ -20,11 +20,11 @@ function failingDisk(inner: LogStore) {
           if (disk.mode !== 'works') throw new Error('the disk has failed')
         },
         find(id: string) {
-          if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read')
+          if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read', {})
           return log.find(id)
         },
         heading(id: string) {
-          if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read')
+          if (disk.mode === 'unreadable') throw new LogError('io', 'the disk cannot be read', {})
           return log.heading(id)
         },
         async recover() {
@@ -140,7 +140,7 @@ describe('a log that goes on failing', () => {
     disk.lost = 1
     await tried(3)
     await expect.poll(() => errors.length, { timeout: 10_000 }).toBe(4)
-    expect(errors[3]?.err?.message).toContain('has been acknowledged')
+    expect(errors[3]?.err).toMatchObject({ code: 'corrupt', details: { acknowledged: expect.any(Number) } })
     expect(await alice.refused(chat())).toMatchObject({ code: 'unavailable' })
   })
 })

@@ -52,7 +52,7 @@ describe('a log file', () => {
       await expect(sqliteStore({ path })).rejects.toMatchObject({
         name: 'LogError',
         code: 'format',
-        message: `The log ${path} has format ${other}, and this gateway reads format ${format}. Start a gateway of the version that wrote it, or give this one another file.`,
+        details: { path, format: other, known: format },
       })
       expect(readFileSync(path).equals(bytes)).toBe(true)
     },
@@ -63,7 +63,7 @@ describe('a log file', () => {
     change(path, 'CREATE TABLE notes (note TEXT)')
     await expect(sqliteStore({ path })).rejects.toMatchObject({
       code: 'corrupt',
-      message: `${path} is a database, but not a log. Give the gateway another file.`,
+      details: { path },
     })
   })
 })

@@ -56,14 +56,14 @@ export class SharedMemory {
   #logOf(member: Member, log: EnvelopeLog): EnvelopeLog {
     const leads = (): boolean => this.#leader === member
     const append = async (batch: readonly DraftEntry[]): Promise<void> => {
-      if (!leads()) throw new LogError('unavailable', 'another gateway sequences')
+      if (!leads()) throw new LogError('unavailable', 'another gateway sequences', {})
       const after = log.head
       await log.append(batch)
       const rows = await log.read({ after, limit: batch.length })
       for (const { listener } of this.#others(member)) listener?.onRows(rows)
     }
     const recover = async (): Promise<void> => {
-      if (!member.isAlive) throw new LogError('unavailable', 'this gateway is gone')
+      if (!member.isAlive) throw new LogError('unavailable', 'this gateway is gone', {})
     }
     const shared = {
       get leads() {
@@ -76,7 +76,8 @@ export class SharedMemory {
       prune: async () => {},
       ask: async (note: Note) => {
         const { listener } = this.#leader ?? {}
-        if (!member.isAlive || listener === undefined) throw new LogError('unavailable', 'nobody sequences')
+        if (!member.isAlive || listener === undefined)
+          throw new LogError('unavailable', 'nobody sequences', {})
         return listener.onRequest(note)
       },
       notify: (to: string, note: Note) => {

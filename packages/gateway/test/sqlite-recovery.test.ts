@@ -4,7 +4,11 @@ import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { temporaryFile } from './support.js'
 
-const failure = { name: 'LogError', code: 'io', message: expect.stringContaining('the disk is on fire') }
+const failure = {
+  name: 'LogError',
+  code: 'io',
+  details: expect.objectContaining({ reason: expect.stringContaining('the disk is on fire') }),
+}
 
 function draft(seq: number, id = `e${seq}`): DraftEntry {
   const body = Buffer.from(`"id":"${id}"}`)

@@ -1,5 +1,7 @@
+import { fillIn } from '@meup/protocol/error-texts'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
+import { texts } from '../src/core/refusal-texts.js'
 import { byId, type Sent } from './client.js'
 import { asking } from './http-client.js'
 import { start } from './support.js'
@@ -22,7 +24,7 @@ describe('the switch', () => {
       const refusal = await stranger.refused(show('run', false))
       expect(refusal).toMatchObject({
         code: 'forbidden',
-        message: expect.stringContaining('observe.visibility'),
+        message: fillIn(texts.othersRun, { context: 'run', kind: 'observe.visibility' }),
       })
     }
     expect(await post('ben', show('run', false))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
@@ -57,7 +59,7 @@ describe('the switch', () => {
     for (const [client, run] of asked) {
       expect(await client.refused(show(run, false))).toMatchObject({
         code: 'run_not_active',
-        message: 'run not active',
+        message: fillIn(texts.inactiveRun, { context: run }),
         details: { path: '/payload/context' },
       })
     }

@@ -1,4 +1,5 @@
 import { createRow, type Fields, hashLeaf, isErased, LogError, link, type Row, toFields } from '@meup/gateway'
+import { streamTexts } from './errors.js'
 
 /** The head of one message of a stream. The message contains a batch of rows. */
 export interface BatchHead {
@@ -104,7 +105,5 @@ const absent = (fields: Fields): Fields => fields.map((field) => field ?? undefi
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-function foreign(place: string, cause?: unknown): LogError {
-  const advice = 'Another program wrote to it, or it was damaged. Remove foreign messages from the stream.'
-  return new LogError('corrupt', `${place} is not a batch of a log. ${advice}`, { cause })
-}
+const foreign = (message: string, cause?: unknown): LogError =>
+  new LogError('corrupt', streamTexts.foreignMessage, { message }, { cause })

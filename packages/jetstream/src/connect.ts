@@ -9,6 +9,7 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node'
+import { streamTexts } from './errors.js'
 
 export interface NatsOptions {
   /** For example `nats://127.0.0.1:4222`; one reachable server suffices to join the cluster. */
@@ -109,25 +110,19 @@ function readCredentials(path: string): Uint8Array {
   try {
     bytes = readFileSync(path)
   } catch (cause) {
-    const message = `The credentials ${path} cannot be read: ${String(cause)}. Check storage.credentials.`
-    throw new LogError('server', message, { cause })
+    throw new LogError('server', streamTexts.credentials, { path, reason: String(cause) }, { cause })
   }
   if (sections.every((section) => bytes.includes(section))) return bytes
-  const message = `${path} has no credentials: a user's JWT and the seed of its key, as nsc makes them.`
-  throw new LogError('server', `${message} Check storage.credentials.`)
+  const reason = "it lacks a user's JWT or the seed of its key, as nsc makes them"
+  throw new LogError('server', streamTexts.credentials, { path, reason })
 }
 
 /** Returns the version of the server. Throws if it is too old or has no JetStream. */
 export function checkVersion({ info }: NatsConnection): string {
   const version = info?.version ?? 'unknown'
-  if (isOlder(version, oldestVersion)) {
-    const need = `this gateway needs ${oldestVersion.join('.')} or newer`
-    throw new LogError('server', `The NATS server is version ${version}; ${need}. Update the servers.`)
-  }
-  if (info?.jetstream !== true) {
-    const message = 'The NATS server has no JetStream. Start it with -js, or `jetstream {}` in its file.'
-    throw new LogError('server', message)
-  }
+  if (isOlder(version, oldestVersion))
+    throw new LogError('server', streamTexts.oldServer, { version, oldest: oldestVersion.join('.') })
+  if (info?.jetstream !== true) throw new LogError('server', streamTexts.noJetStream, {})
   return version
 }
 
@@ -170,7 +165,6 @@ async function logStatus(connection: NatsConnection, contact: Contact, logger: L
   }
 }
 
-const advice = 'It is tried again; see that the NATS servers run and that most of them reach each other.'
 /** API codes for an account that may not use JetStream. */
 const notEnabled = [10039, 10076]
 const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError']
@@ -178,24 +172,13 @@ const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'Permi
 /** Converts an error of the NATS client to one with advice. */
 export function asNatsError(error: unknown, doing: string): LogError {
   if (error instanceof LogError) return error
-  const said = error instanceof Error ? `${error.message}${describeCause(error)}` : String(error)
-  if (error instanceof Error && refusals.includes(error.name)) {
-    const what = 'Give it credentials that are valid, and that may use JetStream'
-    return new LogError('server', `The NATS server refuses this gateway, ${doing}: ${said}. ${what}.`, {
-      cause: error,
-    })
-  }
-  if ([error, Object(error).cause].some((each) => notEnabled.includes(getApiCode(each)))) {
-    const what = 'Enable JetStream for it (`jetstream: enabled` of an account, or nsc edit account)'
-    return new LogError(
-      'server',
-      `The account of this gateway may not use JetStream, ${doing}: ${said}. ${what}.`,
-      {
-        cause: error,
-      },
-    )
-  }
-  return new LogError('unavailable', `NATS failed ${doing}: ${said}. ${advice}`, { cause: error })
+  const reason = error instanceof Error ? `${error.message}${describeCause(error)}` : String(error)
+  const [details, options] = [{ doing, reason }, { cause: error }]
+  if (error instanceof Error && refusals.includes(error.name))
+    return new LogError('server', streamTexts.refused, details, options)
+  if ([error, Object(error).cause].some((each) => notEnabled.includes(getApiCode(each))))
+    return new LogError('server', streamTexts.account, details, options)
+  return new LogError('unavailable', streamTexts.failed, details, options)
 }
 
 const describeCause = ({ cause, message }: Error): string =>

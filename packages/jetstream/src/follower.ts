@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError, type Row, type Snapshot } from '@meup/gateway'
 import { type BatchHead, getLastSeq } from './batch.js'
+import { streamTexts } from './errors.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { Rewrites } from './rewrites.js'
@@ -80,20 +81,15 @@ export class Follower {
   async catchUp(): Promise<void> {
     const replica = this.#replica
     const tip = await this.#subject.tip()
-    if (tip === undefined)
-      throw this.#other(`has no envelopes of this space, of which there were ${replica.head}`)
+    if (tip === undefined) throw this.#other('emptyStream', { known: replica.head })
     this.#assertOurs(tip.head)
     const last = getLastSeq(tip.head)
-    if (last < replica.head) {
-      throw this.#other(`ends at envelope ${last} of this space, and ${replica.head} were acknowledged`)
-    }
+    if (last < replica.head) throw this.#other('shortStream', { last, acknowledged: replica.head })
     if (tip.at === this.#position && last === replica.head) return
     const pruned = await this.#prunings.last()
-    if (pruned !== undefined && pruned.epoch !== replica.epoch) throw this.#other('was pruned as another log')
+    if (pruned !== undefined) this.#assertOurs(pruned)
     await this.#read(tip, pruned)
-    if (hex(replica.hash) !== tip.head.hash) {
-      throw this.#other(`has another envelope ${last} than the replica`)
-    }
+    if (hex(replica.hash) !== tip.head.hash) throw this.#other('otherRow', { seq: last })
     this.#position = tip.at
   }
 
@@ -105,7 +101,7 @@ export class Follower {
     const { epoch, through, hash, bytes } = pruned
     const [row] = await replica.read({ after: through - 1, limit: 1 })
     if (epoch !== replica.epoch || row === undefined || hex(row.hash) !== hex(hash)) {
-      throw this.#other(`was pruned behind another envelope ${through} than the replica has`)
+      throw this.#other('otherRow', { seq: through })
     }
     await replica.prune(through, bytes)
   }
@@ -116,8 +112,7 @@ export class Follower {
     if (replica.head === last) return
     let snapshot = replica.head === 0 ? pruned : undefined
     if (snapshot === undefined && pruned !== undefined && replica.head < pruned.through) {
-      const file = 'remove the file of the replica, and it is made again'
-      throw this.#other(`begins at ${pruned.through + 1}, and the replica ends at ${replica.head}: ${file}`)
+      throw this.#other('oldReplica', { first: pruned.through + 1, head: replica.head })
     }
     let expected = (snapshot?.through ?? replica.head) + 1
     const from = this.#position ?? (await this.#subject.locate(expected, tip)).at - 1
@@ -149,18 +144,17 @@ export class Follower {
   /** The rewritten batch with the row `expected`, whose original message was removed from the stream. Throws if there is none. */
   async #findRewritten(expected: number, { first }: BatchHead): Promise<StoredBatch> {
     const batch = await this.#rewrites.find(expected)
-    if (batch === undefined) throw this.#other(`has no envelopes ${expected} to ${first - 1}`)
+    if (batch === undefined) throw this.#other('missingRows', { first: expected, last: first - 1 })
     return batch
   }
 
-  #assertOurs({ epoch }: BatchHead): void {
-    if (epoch !== this.#replica.epoch) throw this.#other(`has another log, of epoch ${epoch}`)
+  #assertOurs({ epoch }: Pick<BatchHead, 'epoch'>): void {
+    if (epoch !== this.#replica.epoch) throw this.#other('otherLog', { epoch })
   }
 
-  #other(what: string): LogError {
+  #other(problem: keyof typeof streamTexts, more: Readonly<Record<string, string | number>>): LogError {
     const { stream, subject } = this.#subject.place
-    const advice = `It was purged, recreated, or another program wrote to it: restore it from a copy`
-    return new LogError('corrupt', `The stream ${stream} (${subject}) ${what}. ${advice}.`)
+    return new LogError<string>('corrupt', streamTexts[problem], { stream, subject, ...more })
   }
 }
 

@@ -23,6 +23,7 @@ import {
 import { nanoid } from 'nanoid'
 import { encodeBatch, estimateBytes } from './batch.js'
 import { asNatsError } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { Follower } from './follower.js'
 import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
@@ -79,7 +80,7 @@ export class JetStreamLog implements EnvelopeLog {
     this.epoch = parts.replica.epoch
     this.#shown = parts.replica.head
     const fence = (): void => {
-      this.#broken ??= fenced(parts.space)
+      this.#broken ??= notLeader(parts.space)
     }
     parts.sharing.join((task) => this.#inTurn(task), fence)
   }
@@ -113,7 +114,7 @@ export class JetStreamLog implements EnvelopeLog {
     const drafts = batch.map((draft) => ({ ...draft, body: copy(draft.body), content: copy(draft.content) }))
     await this.#inTurn(async () => {
       if (this.#broken !== undefined) throw this.#broken
-      if (!sharing.leads) throw fenced(space)
+      if (!sharing.leads) throw notLeader(space)
       await this.#commit(this.#sealed(drafts))
     })
   }
@@ -260,10 +261,8 @@ export class JetStreamLog implements EnvelopeLog {
         await this.#rewrite(row, found)
         return true
       }
-      if (performance.now() > until) {
-        const message = `The gateway that sequences the space ${space} has not erased ${row} yet. It is tried again.`
-        throw new LogError('unavailable', message)
-      }
+      if (performance.now() > until)
+        throw new LogError('unavailable', streamTexts.unerased, { space, seq: row })
       await delay(retryMs)
     }
   }
@@ -341,10 +340,8 @@ function splitIntoMessages(rows: readonly Row[], maxBytes: number): Row[][] {
   let [portion, bytes]: [Row[], number] = [[], 0]
   for (const row of rows) {
     const size = estimateBytes(row)
-    if (size > maxBytes) {
-      const message = `The envelope ${row.id} has ${size} bytes with its row, and a message ${maxBytes} at most.`
-      throw new LogError('server', `${message} Raise max_payload of the NATS servers.`)
-    }
+    if (size > maxBytes)
+      throw new LogError('server', streamTexts.largeRow, { id: row.id, bytes: size, maxBytes })
     if (portion.length === maxRows || (bytes + size > maxBytes && portion.length > 0)) {
       portions.push(portion)
       portion = []
@@ -357,8 +354,6 @@ function splitIntoMessages(rows: readonly Row[], maxBytes: number): Row[][] {
   return portions
 }
 
-function fenced(space: string): LogError {
-  return new LogError('fenced', `Another gateway sequences the space ${space}: ask that one.`)
-}
+const notLeader = (space: string): LogError => new LogError('fenced', streamTexts.notLeader, { space })
 
 const copy = (bytes: Uint8Array): Uint8Array => Buffer.from(bytes)

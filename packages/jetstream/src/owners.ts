@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '@meup/gateway'
 import { asNatsError, getApiCode, type Nats } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { Mailbox } from './mailbox.js'
 
 const wrongLastSequence = 10071
@@ -31,8 +32,7 @@ export class Owners {
     } catch (error) {
       throw asNatsError(error, `claiming the space ${space}`)
     }
-    const message = `The space ${space} changes hands again and again. See which gateways run for it.`
-    throw new LogError('unavailable', message)
+    throw new LogError('unavailable', streamTexts.contested, { space })
   }
 
   async release(space: string): Promise<void> {

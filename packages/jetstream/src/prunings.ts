@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { LogError, type Snapshot } from '@meup/gateway'
 import { nanoid } from 'nanoid'
 import { type Nats, requestMs } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { StreamPlace } from './streams.js'
 
 /** The message that announces a pruning. */
@@ -41,8 +42,8 @@ export class Prunings {
     }
     const snapshot = Buffer.concat(bytes)
     if (sha256(snapshot) !== digest) {
-      const message = `The snapshot of ${this.#place.subject} at ${through} is damaged. Restore the stream from a copy.`
-      throw new LogError('corrupt', message)
+      const { stream, subject } = this.#place
+      throw new LogError('corrupt', streamTexts.damagedSnapshot, { stream, subject, through })
     }
     return { epoch, through, hash: Buffer.from(hash, 'hex'), bytes: snapshot }
   }

@@ -1,6 +1,7 @@
 import { LogError } from '@meup/gateway'
 import { getLastSeq } from './batch.js'
 import { getApiCode, type Nats, requestMs } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { StreamPlace } from './streams.js'
 import { removeMessage, type StoredBatch } from './subject-log.js'
 
@@ -40,8 +41,7 @@ export class Rewrites {
       })
     } catch (error) {
       if (getApiCode(error) !== wrongLastSequence) throw error
-      const message = `Another gateway has erased something of the batch ${first}. This one reads it again.`
-      throw new LogError('fenced', message, { cause: error })
+      throw new LogError('fenced', streamTexts.rewritten, { first }, { cause: error })
     }
     await this.tidy(first)
   }

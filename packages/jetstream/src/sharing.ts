@@ -2,6 +2,7 @@ import { LogError, type LogListener, type Note, type Row, type SharedLog } from 
 import type { Subscription } from '@nats-io/transport-node'
 import { getLastSeq } from './batch.js'
 import { asNatsError, type Nats } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { Follower } from './follower.js'
 import type { Mailbox } from './mailbox.js'
 import type { Owners } from './owners.js'
@@ -219,8 +220,7 @@ export class Sharing implements SharedLog<Row> {
     this.#pendingRequests.clear()
     if (!this.#isClosed) this.#listener?.onLeaderLost()
   }
-
   #changing(): LogError {
-    return new LogError('unavailable', `The space ${this.#parts.space} changes hands. It is tried again.`)
+    return new LogError('unavailable', streamTexts.handover, { space: this.#parts.space })
   }
 }

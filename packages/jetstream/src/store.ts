@@ -15,6 +15,7 @@ import {
 import { nanoid } from 'nanoid'
 import { encodeBatch } from './batch.js'
 import { asNatsError, connectNats, type Nats, type NatsOptions, retryUntilLeader } from './connect.js'
+import { streamTexts } from './errors.js'
 import { Follower } from './follower.js'
 import { JetStreamLog } from './jetstream-log.js'
 import { Mailbox } from './mailbox.js'
@@ -114,12 +115,11 @@ async function match(
 ): Promise<ReplicaSpace> {
   const known = await replicaFile.findSpace(space)
   const tip = (await subject.tip()) ?? (await begin(subject, prunings, known))
-  if (known !== undefined && known.epoch !== tip.head.epoch) {
-    const message = `The stream ${subject.place.stream} has another log of ${space} than the replica on this machine.`
-    const advice = 'It was recreated: restore it from a copy, or give this gateway another storage.path.'
-    throw new LogError('corrupt', `${message} ${advice}`)
-  }
-  return replicaFile.openSpace(space, tip.head.epoch)
+  const { epoch } = tip.head
+  const { stream, subject: at } = subject.place
+  if (known !== undefined && known.epoch !== epoch)
+    throw new LogError('corrupt', streamTexts.otherLog, { stream, subject: at, epoch })
+  return replicaFile.openSpace(space, epoch)
 }
 
 /**
@@ -132,11 +132,8 @@ async function begin(
 ): Promise<StoredBatch> {
   const pruned = await prunings.last()
   const had = Math.max(known?.head ?? 0, pruned?.through ?? 0)
-  if (had > 0) {
-    const { stream, subject: name } = subject.place
-    const message = `The stream ${stream} has no envelopes of ${name}, of which there were ${had}.`
-    throw new LogError('corrupt', `${message} It was purged: restore it from a copy.`)
-  }
+  const { stream, subject: name } = subject.place
+  if (had > 0) throw new LogError('corrupt', streamTexts.emptyStream, { stream, subject: name, known: had })
   const [epoch, nonce] = [known?.epoch ?? nanoid(), nanoid()]
   const data = encodeBatch({ epoch, nonce, first: 1 }, [], genesis(epoch))
   try {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { getApiCode } from './connect.js'
+import { streamTexts } from './errors.js'
 
 const shards = 8
 const secondNs = 1_000_000_000
@@ -101,9 +102,6 @@ export function assertAsNeeded(found: StreamConfig, replicas: number): void {
   other.push(...limits.filter((key) => found[key] > 0))
   if (other.length === 0) return
   const differences = other.map((key) => `${key} is ${JSON.stringify(found[key as keyof StreamConfig])}`)
-  const advice = `Change it (nats stream edit), or the configuration (replicas: ${config.num_replicas})`
-  throw new LogError(
-    'server',
-    `The stream ${found.name} is not as needed: ${differences.join(', ')}. ${advice}.`,
-  )
+  const details = { stream: found.name, differences, replicas }
+  throw new LogError('server', streamTexts.streamConfig, details)
 }

@@ -3,6 +3,7 @@ import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './connect.js'
+import { streamTexts } from './errors.js'
 import type { StreamPlace } from './streams.js'
 
 /** One message of a space's subject. */
@@ -91,7 +92,8 @@ export class SubjectLog {
       try {
         const tip = await this.#tip()
         if (tip?.head.nonce === nonce) return tip.at
-        if ((tip?.at ?? 0) !== expected) throw fenced(subject, failure)
+        if ((tip?.at ?? 0) !== expected)
+          throw new LogError('fenced', streamTexts.overtaken, { subject }, { cause: failure })
       } catch (error) {
         if (!isUnavailable(error)) throw error
         failure ??= error
@@ -175,11 +177,6 @@ export async function removeMessage({ manager }: Nats, stream: string, at: numbe
 
 const isUnavailable = (error: unknown): boolean => error instanceof LogError && error.code === 'unavailable'
 
-function fenced(subject: string, cause: unknown): LogError {
-  const message = `Another gateway has written to ${subject}. This one reads its envelopes before it continues.`
-  return new LogError('fenced', message, { cause })
-}
-
 /** Milliseconds without a message after which a consumer is replaced, because its server may be gone. */
 const watchdogMs = 2000
 const maxBuffered = 2000
@@ -197,8 +194,8 @@ async function* consume(
   let reason: unknown
   while (next <= through) {
     if (failures === maxIdleConsumers) {
-      const message = `The stream ${stream} cannot be read from ${next} on: ${String(reason)}. It is tried again.`
-      throw new LogError('unavailable', message, { cause: reason })
+      const details = { stream, from: next, reason: String(reason) }
+      throw new LogError('unavailable', streamTexts.unreadable, details, { cause: reason })
     }
     let messages: ConsumerMessages | undefined
     try {

@@ -4,6 +4,7 @@ import type { Row } from '../ports/envelope-log.js'
 import { type Refusal, refuse } from './admission/context.js'
 import type { Checkpoints } from './checkpoints.js'
 import { Recovery } from './group-commit.js'
+import { texts } from './refusal-texts.js'
 import type { Space, SpaceListener } from './space.js'
 
 /** Longest wait of a request for the bytes to be removed. */
@@ -103,15 +104,10 @@ export class Erasing implements SpaceListener {
   async #record({ seq, by, reason }: Asked): Promise<number | Refusal> {
     const space = this.#space
     const [row] = await space.log.read({ after: seq - 1, before: seq + 1, limit: 1, only: 'headings' })
-    if (row === undefined || seq > space.delivered)
-      return refuse('not_found', `The log has no envelope ${seq}. Check the seq.`)
+    if (row === undefined || seq > space.delivered) return refuse('not_found', texts.unknownSeq, { seq })
     // Also refuses if a record is admitted and not delivered yet, because an envelope gets only one record.
-    if (space.state.erasures.seqs.has(seq))
-      return refuse('not_found', `The envelope ${seq} is erased already.`)
-    if (!isErasable(row.kind)) {
-      const message = `The envelope ${seq} is ${row.kind}, which is part of the state of the space: rights, presence and pauses have to stay.`
-      return refuse('invalid_request', message)
-    }
+    if (space.state.erasures.seqs.has(seq)) return refuse('not_found', texts.erasedAlready, { seq })
+    if (!isErasable(row.kind)) return refuse('invalid_request', texts.inerasable, { seq, kind: row.kind })
     const { text } = space.safety.guard(reason)
     const decided = row.kind === Kind.systemDecision ? pickDecision(space.log.find(row.id)) : undefined
     const record = {
@@ -176,4 +172,4 @@ function pickDecision(row: Row | undefined): Erasure['decided'] {
   return { decision, reasonCode }
 }
 
-const unavailable = refuse('unavailable', 'The log cannot be written. Erase it again later.')
+const unavailable = refuse('unavailable', texts.unwritableLog)

@@ -10,6 +10,7 @@ import {
   WorkMeter,
 } from '@meup/protocol'
 import { type Encoded, encode, parseEnvelope, readErasure, toDraft } from '../log/entries.js'
+import { LogError, logTexts } from '../log/error.js'
 import { type Clock, logClock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
 import type { DraftEntry, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
@@ -21,6 +22,7 @@ import {
   type Origin,
   type Receipt,
   type Refusal,
+  refuse,
 } from './admission/context.js'
 import { attempt } from './admission/index.js'
 import { readProposed } from './admission/proposed.js'
@@ -43,6 +45,7 @@ import {
 } from './may-read.js'
 import { LogUse, Rates, SpaceMetrics } from './metering.js'
 import { ParsedRows } from './parsed-rows.js'
+import { texts } from './refusal-texts.js'
 import { replayFromCheckpoint } from './replay.js'
 import { ReasoningGuard } from './safety.js'
 import type { SpaceState } from './state/state.js'
@@ -446,7 +449,7 @@ export class Space {
   #refuseLost({ kind }: Entry, origin: Origin | undefined): void {
     if (origin === undefined) return
     const { sender, id } = origin
-    const refusal: Refusal = { code: 'unavailable', message: `${unwritable}. Send it again later.` }
+    const refusal = refuse('unavailable', texts.stopped, { reason: unwritable })
     this.metrics.refused.add(refusal.code)
     const ts = this.timestamp(this.clock.now())
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, { id, kind })))
@@ -454,8 +457,9 @@ export class Space {
 
   /** Delivers rows that were stored although their commit seemed to fail. */
   async #catchUp(): Promise<void> {
-    const lost = `The log ends at ${this.log.head}, but ${this.delivered} has been acknowledged. Restore it from a copy.`
-    if (this.log.head < this.delivered) throw new Error(lost)
+    const { head } = this.log
+    if (head < this.delivered)
+      throw new LogError('corrupt', logTexts.shortLog, { head, acknowledged: this.delivered })
     while (this.delivered < this.log.head)
       this.#receive(await this.log.read({ after: this.delivered, limit: 1000 }))
     this.#admitted = this.delivered

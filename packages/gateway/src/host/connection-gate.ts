@@ -1,8 +1,10 @@
 import { GUEST, imitatedBy, Kind, omitUndefined, resolveSelf } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import { nanoid } from 'nanoid'
 import { type Refusal, refuse } from '../core/admission/context.js'
 import { replacedRefusal } from '../core/admission/identity.js'
 import type { Visitor } from '../core/delivery/session.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Space } from '../core/space.js'
 import { explainKick } from '../core/state/trust/trust.js'
 import type { Authenticator, Identity } from '../ports/authenticator.js'
@@ -32,7 +34,7 @@ export function checkResume({
   readonly epoch?: string | undefined
 }): Refusal | undefined {
   if (after === 0 || epoch !== undefined) return undefined
-  return refuse('invalid_request', 'after requires an epoch. Send the epoch of the welcome as epoch=.')
+  return refuse('invalid_request', texts.missingEpoch)
 }
 
 /** The part of a request that is checked before authentication. */
@@ -48,11 +50,9 @@ export function inspect(
   { query, origin, host }: RequestOrigin,
   origins: readonly string[],
 ): Refusal | undefined {
-  if (query.has('token') || query.has('access_token')) {
-    return refuse('invalid_request', 'A token in the URL is refused: it ends up in logs. Use a header.')
-  }
+  if (query.has('token') || query.has('access_token')) return refuse('invalid_request', texts.tokenInUrl)
   if (origin === undefined || origins.includes(origin) || isOwn(origin, host)) return undefined
-  return refuse('forbidden', `The origin ${origin} is not allowed. Add it to gateway.origins.`)
+  return refuse('forbidden', texts.unknownOrigin, { origin })
 }
 
 /** Whether the page has the host of the request. The schemes may differ behind a TLS proxy. */
@@ -76,9 +76,7 @@ export async function identify(
 ): Promise<Visitor | Refusal> {
   const program = session === undefined ? {} : { session }
   if (token === undefined) {
-    if (space.config.guest === undefined) {
-      return refuse('unauthorized', 'A token is required. Send it as Authorization: Bearer <token>.')
-    }
+    if (space.config.guest === undefined) return refuse('unauthorized', texts.missingToken)
     return {
       participant: `${GUEST}${nanoid()}`,
       ...program,
@@ -94,17 +92,12 @@ export async function identify(
   const identity = known ?? invited(space, token)
   const { stopped } = space
   const imitated = identity && imitatedMember(identity, space)
-  if (imitated !== undefined) {
-    return refuse(
-      'forbidden',
-      `The name in the token could be taken for ${imitated}. Ask its issuer for another.`,
-    )
-  }
+  if (imitated !== undefined) return refuse('forbidden', texts.imitatingToken, { other: imitated })
   if (identity !== undefined && stopped === undefined) await recordMembership(identity, space)
   if (identity === undefined || !space.state.participants.has(identity.participant)) {
-    if (identity?.membership && stopped !== undefined) return refuse('unavailable', stopped)
-    const { name } = space.config
-    return refuse('unauthorized', `Invalid token for space "${name}". Ask the operator for a new one.`)
+    return identity?.membership && stopped !== undefined
+      ? refuse('unavailable', texts.stopped, { reason: stopped })
+      : refuse('unauthorized', texts.invalidToken, { space: space.config.name })
   }
   const { participant, expiresAt } = identity
   const kick = space.state.trust.kicks.get(participant)
@@ -179,7 +172,7 @@ export function checkConnectionLimit(
   for (const session of space.sessions) if (session.rateLimitKey === rateLimitKey) connections++
   return connections < maximum
     ? undefined
-    : `${rateLimitKey} has ${maximum} connections already; close one first`
+    : fillIn(texts.manyConnections, { account: rateLimitKey, connections: maximum })
 }
 
 /** Why a visitor may not open another connection. Counts against the rate of class `control` [MEUP-5.5, 5.13, 5.19]. */
@@ -188,8 +181,8 @@ export function checkConnection(visitor: Visitor, space: Space): Refusal | undef
   if (session !== undefined && space.state.programs.isReplaced(participant, session))
     return replacedRefusal(participant)
   const reason = checkConnectionLimit(visitor, space)
-  if (reason !== undefined) return refuse('rate_limited', reason, retryConnectionMs)
-  return consumeControlToken(visitor, space, 'too many joins')
+  if (reason !== undefined) return refuse('rate_limited', reason, {}, { retryAfterMs: retryConnectionMs })
+  return consumeControlToken(visitor, space, 'joins')
 }
 
 /** Counts a request against the rate of class `control` of a visitor; returns a refusal if it exceeds that. */
@@ -200,7 +193,7 @@ export function consumeControlToken(
 ): Refusal | undefined {
   const retryAfterMs = space.rates.take(rateLimitKey, 'control', 1, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  return refuse('rate_limited', `${what}. Try again in ${retryAfterMs} ms.`, retryAfterMs)
+  return refuse('rate_limited', texts.tooMany, { what, ms: retryAfterMs }, { retryAfterMs })
 }
 
 /** The token of an `Authorization: Bearer` header. */
@@ -266,7 +259,8 @@ export class FailedLogins {
     if (window.failures === allowed + 1) {
       this.#logger.warn({ remote, retryAfterMs }, 'an address fails to authenticate again and again')
     }
-    const wait = `This address has failed ${allowed} times already. Try again in ${Math.ceil(retryAfterMs / 1000)} s.`
-    return refuse('rate_limited', `${refusal.message} ${wait}`, retryAfterMs)
+    const seconds = Math.ceil(retryAfterMs / 1000)
+    const values = { message: refusal.message, failures: allowed, seconds }
+    return refuse('rate_limited', texts.failedLogins, values, { retryAfterMs })
   }
 }

@@ -3,9 +3,11 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { checkConfigNames, type SpaceConfig } from '../core/config.js'
 import type { Selection, Session, Visitor } from '../core/delivery/session.js'
 import { MeterCounts } from '../core/metering.js'
+import { texts } from '../core/refusal-texts.js'
 import { createReport, Space, type SpaceReport } from '../core/space.js'
 import type { Kick } from '../core/state/trust/trust.js'
 import { IndexFile } from '../index/index-file.js'
+import { unwritableError } from '../log/error.js'
 import type { Authenticator } from '../ports/authenticator.js'
 import { at, type Clock, steadyClock, systemClock } from '../ports/clock.js'
 import type { Connection, Feed } from '../ports/connection.js'
@@ -142,9 +144,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     connectRequest: ConnectRequest,
   ): Promise<{ visitor: Visitor; host: SpaceHost } | Refusal> {
     const host = hosts.get(connectRequest.space)
-    if (host === undefined)
-      return refuse('not_found', `There is no space ${connectRequest.space}. Check the name.`)
-    if (draining) return refuse('unavailable', 'The gateway is stopping. Reconnect later.')
+    if (host === undefined) return refuse('not_found', texts.unknownSpace, { space: connectRequest.space })
+    if (draining) return refuse('unavailable', texts.stopping)
     const visitor = await identify(host.space, connectRequest, authenticator)
     if (isRefusal(visitor)) {
       return visitor.code === 'unauthorized' ? failedLogins.add(connectRequest.remote, visitor) : visitor
@@ -214,19 +215,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     },
 
     async openedBy({ token, remote, onAuthenticated }) {
-      if (draining) return refuse('unavailable', 'The gateway is stopping. Ask again later.')
+      if (draining) return refuse('unavailable', texts.stopping)
       const all = [...hosts.values()].map(async ({ space }) =>
         (await opens(space, token, authenticator)) ? [space.config.name] : [],
       )
       const spaces = (await Promise.all(all)).flat()
       if (spaces.length === 0) {
-        if (token === undefined)
-          return refuse(
-            'unauthorized',
-            'A token is required: no space here lets guests in. Send it as Authorization: Bearer <token>.',
-          )
-        const message = 'Invalid token. Ask the operator for a new one.'
-        return failedLogins.add(remote, refuse('unauthorized', message))
+        if (token === undefined) return refuse('unauthorized', texts.noGuests)
+        return failedLogins.add(remote, refuse('unauthorized', texts.unknownToken))
       }
       onAuthenticated?.()
       return spaces
@@ -237,20 +233,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (isRefusal(visited)) return visited
       const { visitor, host } = visited
       const { space, token } = connectRequest
-      if (token === undefined) return refuse('unauthorized', 'Guests need no link. Enter without a token.')
+      if (token === undefined) return refuse('unauthorized', texts.guestLink)
       return (
-        consumeControlToken(visitor, host.space, 'too many links') ??
+        consumeControlToken(visitor, host.space, 'links') ??
         links.make({ space, participant: visitor.participant, token })
       )
     },
 
     async exchange(code, remote, onAuthenticated) {
       const link = links.take(code)
-      if (link === undefined) {
-        const message =
-          'This link was opened before, or is older than a minute. Make another one with `meup open`.'
-        return failedLogins.add(remote, refuse('unauthorized', message))
-      }
+      if (link === undefined) return failedLogins.add(remote, refuse('unauthorized', texts.usedLink))
       const visited = await visit({ ...link, remote, ...(onAuthenticated && { onAuthenticated }) })
       return isRefusal(visited) ? visited : link
     },
@@ -294,7 +286,7 @@ async function openSpaceHost(
   host.initialize()
   if (await space.settled()) return host
   host.close()
-  throw new Error(`The log of space ${space.config.name} cannot be written. Try again later.`)
+  throw unwritableError(space.config.name)
 }
 
 async function drain(host: SpaceHost): Promise<void> {

@@ -13,6 +13,7 @@ import type { Space } from '../core/space.js'
 import type { SpaceState } from '../core/state/state.js'
 import type { IndexFile } from '../index/index-file.js'
 import { createTurns, type IndexedTurns } from '../index/indexer.js'
+import { unwritableError } from '../log/error.js'
 import { type Connection, type Feed, messageFrom } from '../ports/connection.js'
 import type { LogObserver } from '../ports/envelope-log.js'
 import { ClusterMember } from './cluster/member.js'
@@ -116,11 +117,7 @@ export class SpaceHost {
       for (const [id, rights] of rightsIn(space)) {
         if (before.get(id) !== rights) last = this.presence.changed(id)
       }
-      if (last !== undefined && !(await space.committed(last))) {
-        throw new Error(
-          `The log of space ${config.name} cannot be written, so nothing was changed. Try again later.`,
-        )
-      }
+      if (last !== undefined && !(await space.committed(last))) throw unwritableError(config.name)
       space.config = config
       this.#own = config
       this.#followed = undefined

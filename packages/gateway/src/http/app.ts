@@ -1,5 +1,7 @@
+import { fillIn } from '@meup/protocol/error-texts'
 import { Hono } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import { openApi } from './describe/openapi.js'
 import { explainSocket, guard, once } from './operations.js'
 import { getPageFile, type PageFiles } from './page.js'
@@ -49,11 +51,10 @@ export function createHttpApp({ page, modules: more = [], checkHost, ...given }:
     app.get(path, (context) => getPageFile(context, file))
     allowOnly(app, path, ['get'])
   }
-  app.notFound(({ req }) => refused(refuse('not_found', `There is nothing at ${req.path}. Check the path.`)))
+  app.notFound(({ req }) => refused(refuse('not_found', texts.unknownPath, { path: req.path })))
   app.onError((err, { req }) => {
     options.logger.error({ err, path: req.path }, 'a request failed')
-    const message = 'The gateway failed. Try again, and report it to the operator.'
-    return refused(refuse('internal', message))
+    return refused(refuse('internal', texts.failed))
   })
   return app
 }
@@ -81,7 +82,7 @@ function allowOnly(app: Hono, path: string, methods: readonly Route['method'][])
   const allow = [...taken, 'OPTIONS'].join(', ')
   app.options(path, () => new Response(null, { status: 204, headers: { allow } }))
   app.all(path, ({ req }) => {
-    const message = `${req.path} does not take ${req.method}. Use ${allow}.`
+    const message = fillIn(texts.otherMethod, { path: req.path, method: req.method, allowed: allow })
     return problem(toProblem({ code: 'invalid_request', status: 405, message }), { allow })
   })
 }

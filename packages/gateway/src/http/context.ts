@@ -5,6 +5,7 @@ import { isRefusal, refuse } from '../core/admission/context.js'
 import { participantsIn } from '../core/delivery/introduction.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Space } from '../core/space.js'
 import type { ContextReport } from '../core/state/contexts.js'
 import type { FreePathReport } from '../core/state/free-paths.js'
@@ -28,7 +29,7 @@ export async function getContext(
   options: HttpOptions,
   asked: ParsedQuery<'format'>,
 ): Promise<Response> {
-  if (asked.format === 'jsonl') return refused(markdownOnly)
+  if (asked.format === 'jsonl') return refused(refuse('invalid_request', texts.markdownOnly))
   const visitor = await authenticateReader(context, options)
   if (isRefusal(visitor)) return refused(visitor)
   const path = context.req.param('path') ?? ''
@@ -68,13 +69,7 @@ async function describeContext(
   return node && shown(visitor, node)
 }
 
-const markdownOnly = refuse(
-  'invalid_request',
-  'A context has no jsonl. Use format=markdown, or leave format out for JSON.',
-)
-
-const unknown = (path: string): Response =>
-  refused(refuse('not_found', `There is no context ${path} that you may read. Check the path.`))
+const unknown = (path: string): Response => refused(refuse('not_found', texts.unknownContext, { path }))
 
 async function writeContext(
   context: Context,

@@ -3,6 +3,7 @@ import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { readHistory } from '../core/delivery/history.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { mayRead, type Reader } from '../core/may-read.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Space } from '../core/space.js'
 import { yieldNow } from '../core/yielding.js'
 import { splitMessage } from '../ports/connection.js'
@@ -71,21 +72,15 @@ export async function resolveEnvelope(
   if (others.length === 0) return one
   const ids = found.slice(0, maxNamed).map(({ id }) => id)
   const all = `${ids.join(', ')}${found.length > maxNamed ? ', …' : ''}`
-  return refuse('invalid_request', `${ref} may be any of ${all}. Give more of the id.`)
+  return refuse('invalid_request', texts.ambiguousId, { ref, ids: all })
 }
 
 /** Refuses an unreadable envelope like a missing one [MEUP-8.6]. Which seqs were pruned or erased is public. */
 export function refuseMissing(ref: string, space: Space): Refusal {
   const seq = space.log.heading(ref)?.seq ?? Number(ref.replace(/^#/, '') || 0)
   if (seq < space.log.oldest && seq >= 1)
-    return refuse('not_found', `Envelopes before seq ${space.log.oldest} were pruned. Ask about a later one.`)
+    return refuse('not_found', texts.prunedEnvelope, { oldest: space.log.oldest })
   const name = ref.slice(0, 128)
-  if (seq <= space.delivered && space.wasErased(seq)) {
-    const advice = 'Its record has the eraser and the reason: GET audit/verify lists such records.'
-    return refuse('not_found', `The envelope ${name} was erased. ${advice}`)
-  }
-  return refuse(
-    'not_found',
-    `There is no envelope ${name} that you may read. Give its id, the beginning of it, or #seq.`,
-  )
+  const isErased = seq <= space.delivered && space.wasErased(seq)
+  return refuse('not_found', isErased ? texts.erasedEnvelope : texts.unknownEnvelope, { ref: name })
 }

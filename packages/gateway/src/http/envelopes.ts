@@ -2,6 +2,7 @@ import { type Envelope, maxPost, PROTOCOL, readElements } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Receipt, type Refusal, refuse } from '../core/admission/context.js'
 import { verdictFor } from '../core/decisions.js'
+import { texts } from '../core/refusal-texts.js'
 import { accept } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { Sender } from '../ports/connection.js'
@@ -18,11 +19,10 @@ export async function postEnvelopes(context: Context, options: HttpOptions): Pro
   const maxBytes = getMaxPostBytes(visitor)
   if (body.length > maxBytes && isArray(body)) return refused(tooLarge(maxBytes))
   const frames = encodeFrames(body)
-  if (typeof frames === 'string') return refused(refuse('invalid_json', frames))
-  if (frames.length > maxPost) {
-    const message = `A post may have ${maxPost} envelopes. Send the rest in another one.`
-    return refused(refuse('invalid_request', message))
-  }
+  if (typeof frames === 'string')
+    return refused(refuse('invalid_json', texts.unreadableBody, { problem: frames }))
+  if (frames.length > maxPost)
+    return refused(refuse('invalid_request', texts.longPost, { envelopes: maxPost }))
   const sender = createSender(visitor)
   const receipts: Receipt[] = []
   let refusal: Refusal | undefined
@@ -58,7 +58,7 @@ export async function readPost(
   if (isRefusal(visitor)) return refused(visitor)
   if (!visitor.space.state.participants.has(visitor.participant)) {
     // A guest is identified by its connection, and a post has none.
-    return refused(refuse('unauthorized', 'A token is required to post. Guests use a WebSocket.'))
+    return refused(refuse('unauthorized', texts.guestPost))
   }
   const debt = checkDebt(visitor)
   if (debt !== undefined) return refused(debt)
@@ -86,8 +86,8 @@ function checkDebt({ space, rateLimitKey }: Caller): Refusal | undefined {
   for (const rateClass of ['work', 'frames'] as const) {
     const retryAfterMs = space.rates.wait(rateLimitKey, rateClass, space.clock.now())
     if (retryAfterMs === 0) continue
-    const message = `Over the rate for ${rateClass}. Post again in ${retryAfterMs} ms.`
-    return { code: 'rate_limited', message, retryAfterMs, details: { class: rateClass } }
+    const refusal = refuse('rate_limited', texts.overRate, { rateClass, ms: retryAfterMs }, { retryAfterMs })
+    return { ...refusal, details: { class: rateClass } }
   }
   return undefined
 }
@@ -101,8 +101,7 @@ export const createSender = (visitor: Caller): Sender => ({
 })
 
 /** The response when an admitted envelope did not reach the log. */
-export const notCommitted = (): Response =>
-  refused(refuse('unavailable', 'The log cannot be written. Post it again later.'))
+export const notCommitted = (): Response => refused(refuse('unavailable', texts.unwritableLog))
 
 /**
  * Reads a body. Its bytes are charged to the sender before they are read [MEUP-7.3]; a body that the sender could never pay for
@@ -139,7 +138,7 @@ const getMaxPostBytes = ({ space, rateLimitKey }: Caller): number =>
   Math.min(maxBodyBytes, space.rates.getRate(rateLimitKey, 'bytes').burst)
 
 /** The client cannot receive this response, because its connection was closed or timed out; only a log of requests shows it. */
-const bodyIncomplete = refuse('invalid_request', 'The body did not arrive whole. Send the request again.')
+const bodyIncomplete = refuse('invalid_request', texts.incompleteBody)
 
 /** Reads a body of unknown length, and charges each piece as it arrives. */
 async function readChunks(
@@ -168,7 +167,7 @@ async function* readStream(body: AsyncIterable<Uint8Array> | null): AsyncGenerat
 }
 
 const tooLarge = (maxBytes: number): Refusal =>
-  refuse('payload_too_large', `The body is too large. Post at most ${maxBytes} bytes at once.`)
+  refuse('payload_too_large', texts.largeBody, { bytes: maxBytes })
 
 const nothing: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: '', payload: {} }
 
@@ -177,8 +176,7 @@ function checkRate(visitor: Caller, rateClass: 'bytes' | 'results', bytes: numbe
   const { space, rateLimitKey } = visitor
   const retryAfterMs = space.rates.take(rateLimitKey, rateClass, bytes, space.clock.now())
   if (retryAfterMs === 0) return undefined
-  const message = `Over the rate for ${rateClass}. Send again in ${retryAfterMs} ms.`
-  const refusal = refuse('rate_limited', message, retryAfterMs)
+  const refusal = refuse('rate_limited', texts.overRate, { rateClass, ms: retryAfterMs }, { retryAfterMs })
   space.metrics.refused.add(refusal.code)
   const verdict = verdictFor(refusal)
   if (verdict !== undefined && !space.isFollower)

@@ -2,6 +2,7 @@ import { type Envelope, ERASE, holdsLiteral, maxErasureReason, PROTOCOL } from '
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { verdictFor } from '../core/decisions.js'
+import { texts } from '../core/refusal-texts.js'
 import { consumeControlToken } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'
 import { readPost } from './envelopes.js'
@@ -28,16 +29,15 @@ function checkRight(visitor: Caller): Refusal | undefined {
   const { space, participant } = visitor
   const { participants, pauses } = space.state
   const pause = pauses.get(participant, space.clock.now())
-  if (pause !== undefined)
-    return refuse('participant_paused', `${pause.by} has paused ${participant}. Wait until it is resumed.`)
-  if (!holdsLiteral(participants.capabilities(participant), ERASE)) {
-    return {
-      code: 'capability_violation',
-      message: `"${participant}" is not allowed to erase: it lacks "${ERASE}", which no glob gives. The operator can list it by its name in space.yaml.`,
-      details: { missing: ERASE },
-    }
+  if (pause !== undefined) {
+    const values = { by: pause.by, participant, reason: '', end: 'it is resumed' }
+    return refuse('participant_paused', texts.paused, values)
   }
-  return consumeControlToken(visitor, space, 'too many erasures')
+  if (!holdsLiteral(participants.capabilities(participant), ERASE)) {
+    const values = { participant, capability: ERASE }
+    return refuse('capability_violation', texts.missingErase, values, { details: { missing: ERASE } })
+  }
+  return consumeControlToken(visitor, space, 'erasures')
 }
 
 /** Records the refusal like that of an envelope. */
@@ -64,7 +64,4 @@ function readAsked(body: Uint8Array): { readonly seq: number; readonly reason: s
   return { seq: Number(seq), reason }
 }
 
-const malformed = refuse(
-  'invalid_request',
-  `Send {"seq": …, "reason": …}: the seq of an envelope, and why it is erased, in at most ${maxErasureReason} characters.`,
-)
+const malformed = refuse('invalid_request', texts.invalidErasure, { characters: maxErasureReason })

@@ -2,6 +2,7 @@ import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { createSelection } from '../core/delivery/session.js'
+import { texts } from '../core/refusal-texts.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'
 import { createFilter, type FilterName } from './history.js'
@@ -68,8 +69,7 @@ function readLastEventId(text: string | undefined): Pick<Resume, 'after' | 'rece
   const after = Number(seq)
   if (Number.isSafeInteger(after))
     return { after, ...(received !== undefined && { received: Number(received) }) }
-  const message = `Last-Event-ID must be the id of an event of this stream, not ${text.slice(0, 100)}.`
-  return refuse('invalid_request', message)
+  return refuse('invalid_request', texts.invalidEventId, { id: text.slice(0, 100) })
 }
 
 interface SseFeedOptions {

@@ -1,6 +1,8 @@
 import { jsonSchemas, schemaDocument } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import type { Context, MiddlewareHandler } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import { inspect, readBearerToken } from '../host/connection-gate.js'
 import { asyncApi } from './describe/asyncapi.js'
 import { problem, refused, toProblem } from './problem.js'
@@ -24,7 +26,7 @@ export const explainSocket = (context: Context): Response =>
     toProblem({
       code: 'invalid_request',
       status: 426,
-      message: `${context.req.path} is a WebSocket. Connect with a WebSocket client.`,
+      message: fillIn(texts.socketPath, { path: context.req.path }),
     }),
     { upgrade: 'websocket', connection: 'upgrade' },
   )
@@ -46,9 +48,7 @@ export async function postLink(context: Context, options: HttpOptions): Promise<
 /** `POST /links/exchange`: the token of a code. The code is sent in the `Authorization` header. */
 export async function postExchange(context: Context, options: HttpOptions): Promise<Response> {
   const code = readBearerToken(context.req.header('authorization'))
-  if (code === undefined) {
-    return refused(refuse('unauthorized', 'A code is required. Send it as Authorization: Bearer <code>.'))
-  }
+  if (code === undefined) return refused(refuse('unauthorized', texts.missingCode))
   const link = await options.gateway.exchange(code, options.getRemoteAddress(context), () =>
     options.onAuthenticated(context),
   )
@@ -111,8 +111,7 @@ export function getSchema(context: Context): Response {
   const file = context.req.param('file') ?? ''
   const document = documents().get(file)
   if (document !== undefined) return context.json(document)
-  const message = `There is no schema ${file}. Use envelope.json, submission.json, or a kind, such as chat.json.`
-  return refused(refuse('not_found', message))
+  return refused(refuse('not_found', texts.unknownSchema, { file }))
 }
 
 /** `GET /openapi.json`: the routes as OpenAPI. */

@@ -11,6 +11,7 @@ import {
   Timestamp,
 } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 
 /** One query parameter: its schema, and how it is parsed; `undefined` = invalid. */
 export interface Parameter<Value> {
@@ -192,15 +193,16 @@ export function readParameters<Known extends QueryParameters>(
   const values: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined
-    if (parameter === undefined) {
-      const message = `Parameter ${show(name)} does not exist here. Use ${Object.keys(known).join(', ')}.`
-      return refuse('invalid_request', message)
-    }
-    const texts = query.getAll(name)
-    const value = parameter.read(texts)
+    if (parameter === undefined)
+      return refuse('invalid_request', texts.unknownParameter, {
+        name: show(name),
+        known: Object.keys(known).join(', '),
+      })
+    const given = query.getAll(name)
+    const value = parameter.read(given)
     if (value === undefined) {
-      const message = `${name} must be ${parameter.takes}, not ${show(texts.join('&'))}.`
-      return refuse('invalid_request', message)
+      const values = { name, form: parameter.takes, value: show(given.join('&')) }
+      return refuse('invalid_request', texts.invalidParameter, values)
     }
     values[name] = value
   }

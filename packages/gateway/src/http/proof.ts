@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import { exportLog, verifyLog } from '../core/delivery/verify-log.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Caller } from '../host/gateway.js'
 import { exportTurns } from '../index/markdown.js'
 import { ndjson } from './history.js'
@@ -42,8 +43,8 @@ export async function getExport(
 ): Promise<Response> {
   const { format = 'jsonl', after = 0, thread_id, turn, limit } = asked
   const isPart = thread_id !== undefined || turn !== undefined || limit !== undefined
-  if (format === 'jsonl' && isPart) return refused(wholeOnly)
-  if (format === 'markdown' && after > 0) return refused(chainOnly)
+  if (format === 'jsonl' && isPart) return refused(refuse('invalid_request', texts.wholeOnly))
+  if (format === 'markdown' && after > 0) return refused(refuse('invalid_request', texts.chainOnly))
   const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return refused(visitor)
 
@@ -53,23 +54,11 @@ export async function getExport(
     options.hangUp(context)
   }
   if (format === 'markdown') return writeMarkdown(context, visitor, asked, options, failed)
-  if (after > space.delivered) {
-    const message = `The log ends at seq ${space.delivered}. Use at most that as after.`
-    return refused(refuse('invalid_request', message))
-  }
+  if (after > space.delivered)
+    return refused(refuse('invalid_request', texts.lateAfter, { head: space.delivered }))
   const lines = exportLog(createReader(visitor, context, options), space, after)
   return new Response(streamLines(lines, failed), { headers: { 'content-type': ndjson } })
 }
-
-const chainOnly = refuse(
-  'invalid_request',
-  'after needs format=jsonl. Use thread_id and turn for a part of the Markdown.',
-)
-
-const wholeOnly = refuse(
-  'invalid_request',
-  'thread_id, turn and limit need format=markdown. Leave them out for jsonl, which is the whole log.',
-)
 
 export const markdown = 'text/markdown; charset=utf-8'
 
@@ -100,16 +89,13 @@ async function writeMarkdown(
     return { texts, first: await texts.next() }
   })
   if (isRefusal(begun)) return refused(begun)
-  const { texts, first } = begun
+  const { texts: rest, first } = begun
   if (first.done && thread !== undefined) {
     const unknown = checkThreadExists(thread, space)
     if (unknown !== undefined) return refused(unknown)
-    if (turn !== undefined) {
-      const message = `There is no turn ${turn} in ${thread} that you may read. GET turns lists them.`
-      return refused(refuse('not_found', message))
-    }
+    if (turn !== undefined) return refused(refuse('not_found', texts.unknownTurn, { turn, thread }))
   }
-  const paid = payingFor(after(first, texts), visitor, reader)
+  const paid = payingFor(after(first, rest), visitor, reader)
   return new Response(streamLines(paid, failed), { headers: { 'content-type': markdown } })
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Caller } from '../host/gateway.js'
 
 /** Concurrent requests of a rateLimitKey, and of an address before authentication. */
@@ -55,7 +56,7 @@ export class Traffic {
     if (exchange === undefined) return undefined
     const { rates, clock } = caller.space
     const waitMs = rates.wait(caller.rateLimitKey, 'frames', clock.now())
-    if (waitMs > 0) return refuse('rate_limited', framesOwed(waitMs), waitMs)
+    if (waitMs > 0) return refuse('rate_limited', texts.owedFrames, { ms: waitMs }, { retryAfterMs: waitMs })
     exchange.caller = caller
     const rateLimitKey = getAccountKey(caller)
     if (exchange.account.rateLimitKey === rateLimitKey) return undefined
@@ -80,10 +81,8 @@ export class Traffic {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
     const { account } = exchange
-    if (account.bodyBytes + bytes > maxBodyBytes) {
-      const message = `More than ${maxBodyBytes} bytes of bodies are under way. Wait for the answers to other requests.`
-      return refuse('rate_limited', message, retryAfterMs)
-    }
+    if (account.bodyBytes + bytes > maxBodyBytes)
+      return refuse('rate_limited', texts.manyBodies, { bytes: maxBodyBytes }, { retryAfterMs })
     account.bodyBytes += bytes
     exchange.bodyBytes += bytes
     return undefined
@@ -154,14 +153,9 @@ function passTurn(account: Account): void {
   next()
 }
 
-function tooMany(who: string, maxRequests: number): Refusal {
-  const message = `${who} has ${maxRequests} requests in progress. Wait for their answers.`
-  return refuse('rate_limited', message, retryAfterMs)
-}
+const tooMany = (who: string, maxRequests: number): Refusal =>
+  refuse('rate_limited', texts.manyRequests, { account: who, requests: maxRequests }, { retryAfterMs })
 
 /** Guests of one address share an account, over all spaces. */
 const getAccountKey = ({ participant, rateLimitKey, space }: Caller): string =>
   rateLimitKey === participant ? `${participant} of ${space.config.name}` : rateLimitKey
-
-const framesOwed = (waitMs: number): string =>
-  `Over the rate for frames: too much was refused or repeated. Ask again in ${waitMs} ms.`

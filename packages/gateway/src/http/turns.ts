@@ -1,6 +1,7 @@
 import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
 import { isRefusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import { readTurns } from '../index/read-turns.js'
 import { resolveEnvelope } from './envelope.js'
 import type { ParsedQuery } from './parameters.js'
@@ -28,11 +29,10 @@ export async function getTurns(
 
   const { space, turns } = visitor
   const { thread_id: thread, before, limit = 20, sizes, calls_before: callsBefore } = asked
-  if (thread === undefined) {
+  if (thread === undefined)
     return refused(
-      refuse('invalid_request', `thread_id is required. Add one, such as ${space.config.name}/ben.`),
+      refuse('invalid_request', texts.missingThread, { name: 'A list of turns', space: space.config.name }),
     )
-  }
   const wrong = checkThread(asked, space)
   if (wrong !== undefined) return refused(wrong)
   const agent = getAgent(thread)

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import type { LogReader } from '../core/delivery/log-reads.js'
 import type { Reader } from '../core/may-read.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Space } from '../core/space.js'
 import type { Caller } from '../host/gateway.js'
 import type { TurnIndex } from '../index/turn-index.js'
@@ -31,23 +32,17 @@ export async function readView<Answer>(
     const reached = indexer.reach(head)
     reached.catch(() => {}) // The request may have ended by the time this fails.
     index = await Promise.race([reached, late])
-    return index === undefined ? behind(indexer.seq, head) : await read(index, head)
+    if (index !== undefined) return await read(index, head)
+    const values = { seq: indexer.seq, head }
+    return refuse('unavailable', texts.unindexedTurns, values, { retryAfterMs: indexTimeoutMs })
   } catch (error) {
     const reason = indexer.failed(error, index)
     if (reason === undefined) throw error
     logger.warn({ err: error, space: space.config.name }, 'turns could not be read')
-    return refuse(
-      'unavailable',
-      `Turns cannot be read at present: ${reason.replace(/\.$/, '')}. Ask again later.`,
-    )
+    return refuse('unavailable', texts.unreadableTurns, { reason: reason.replace(/\.$/, '') })
   } finally {
     cancel()
   }
-}
-
-function behind(seq: number, head: number): Refusal {
-  const message = `Turns are indexed up to seq ${seq} of ${head} so far. Ask again later.`
-  return refuse('unavailable', message, indexTimeoutMs)
 }
 
 /** Charges the caller for the size of a view [MEUP-7.8]. */
@@ -114,12 +109,9 @@ export function createReader(
   return { ...space.getReader({ participant }), rateLimitKey, isGone: () => !traffic.isUnderWay(context) }
 }
 
-export const gone = refuse('unavailable', 'The client has disconnected. Send the request again.')
+export const gone = refuse('unavailable', texts.disconnected)
 
-export const notWelcome = refuse(
-  'unauthorized',
-  'This access was taken away or has ended. Ask for a new token.',
-)
+export const notWelcome = refuse('unauthorized', texts.endedAccess)
 
 /** Known names that an error message lists for a mistyped name. */
 const maxNames = 20
@@ -131,11 +123,10 @@ export function checkThread(
 ): Refusal | undefined {
   if (thread === undefined) {
     if (turn === undefined) return undefined
-    return refuse('invalid_request', `turn needs thread_id. Add one, such as ${config.name}/ben.`)
+    return refuse('invalid_request', texts.missingThread, { name: 'turn', space: config.name })
   }
   if (thread.startsWith(`${config.name}/`)) return undefined
-  const message = `thread_id must be a thread of this space, ${config.name}/<agent>, not ${thread}.`
-  return refuse('invalid_request', message)
+  return refuse('invalid_request', texts.otherThread, { thread, space: config.name })
 }
 
 /**
@@ -146,7 +137,7 @@ export function checkThreadExists(thread: string, { config, state }: Space): Ref
   if (state.participants.has(thread.slice(config.name.length + 1))) return undefined
   const ids = state.participants.list().map(({ id }) => id)
   const known = ids.slice(0, maxNames).join(', ') + (ids.length > maxNames ? ', …' : '')
-  return refuse('not_found', `There is no thread ${thread}. A thread is ${config.name}/ and one of ${known}.`)
+  return refuse('not_found', texts.unknownThread, { thread, space: config.name, agents: known })
 }
 
 /** The agent of a thread, whose name is `space/agent`. */

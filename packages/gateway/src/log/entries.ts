@@ -6,7 +6,7 @@ import { correlations, Kind } from '@meup/protocol/kinds'
 import { PROTOCOL } from '@meup/protocol/names'
 import type { DraftEntry, Entry, Filter, Heading, Row } from '../ports/envelope-log.js'
 import type { Seal } from './chain.js'
-import { LogError } from './error.js'
+import { LogError, logTexts } from './error.js'
 
 /** The bytes of an envelope. */
 export interface Encoded {
@@ -156,7 +156,7 @@ export function parseEnvelope(entry: Entry): Envelope {
     envelope.seq = seq // Spreading costs more than parsing, and creates another hidden class.
     return envelope
   } catch (cause) {
-    throw new LogError('corrupt', `Row ${seq} of the log cannot be read. Verify the log.`, { cause })
+    throw new LogError('corrupt', logTexts.damagedRow, { seq }, { cause })
   }
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type Database from 'better-sqlite3'
-import { LogError } from './error.js'
+import { LogError, logTexts } from './error.js'
 
 const requireHere = createRequire(import.meta.url)
 let driver: typeof Database | undefined
@@ -34,14 +34,13 @@ function load(): typeof Database {
       cause = error
     }
   }
-  throw new LogError('driver', describeDriverError(cause), { cause })
+  throw explain(cause)
 }
 
 const compilers = 'python3, make and a C++ compiler'
-const instead = 'A space runs without SQLite with storage: { kind: memory }.'
 
 /** Causes of a failed load by its message, with advice. */
-const causes: readonly (readonly [message: RegExp, what: string, advice: string])[] = [
+const causes: readonly (readonly [message: RegExp, reason: string, advice: string])[] = [
   [/NODE_MODULE_VERSION/, 'was built for another version of Node', 'Run npm rebuild better-sqlite3.'],
   [
     /bindings file/,
@@ -55,12 +54,12 @@ const causes: readonly (readonly [message: RegExp, what: string, advice: string]
   ],
 ]
 
-function describeDriverError(error: unknown): string {
+function explain(error: unknown): LogError {
   const message = error instanceof Error ? error.message : String(error)
-  const [, what, advice] = causes.find(([pattern]) => pattern.test(message)) ?? [
+  const [, reason, advice] = causes.find(([pattern]) => pattern.test(message)) ?? [
     message,
     `cannot be loaded (${message.split('\n')[0]})`,
     'Run npm rebuild better-sqlite3.',
   ]
-  return `SQLite needs the package better-sqlite3, which ${what}. ${advice} ${instead}`
+  return new LogError('driver', logTexts.driver, { reason, advice }, { cause: error })
 }

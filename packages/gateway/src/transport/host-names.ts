@@ -1,5 +1,6 @@
 import { isOwnName, isTrustedHost, readHostName } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 
 /** Checks the `Host` of a request; absent = any name. */
 export type HostCheck = (host: string | undefined) => Refusal | undefined
@@ -24,9 +25,8 @@ export function createHostCheck({ host, hosts, origins, trustProxy }: Names): Ho
   const known = new Set([...hosts, ...origins.flatMap((origin) => readHostName(new URL(origin).host) ?? [])])
   return (asked) => {
     // A request without `Host` is not from a browser, which always sends one.
-    if (asked === undefined || isTrustedHost(asked, known)) return undefined
-    const message = `The gateway takes no requests for "${asked}".`
-    const advice = 'Add the name to gateway.hosts, or set gateway.trustProxy behind a proxy.'
-    return refuse('forbidden', `${message} ${advice}`)
+    return asked === undefined || isTrustedHost(asked, known)
+      ? undefined
+      : refuse('forbidden', texts.unknownHost, { host: asked })
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errors } from '@meup/protocol'
 import { type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import type { Gateway } from '../host/gateway.js'
 import { retryAfter, toProblem } from '../http/problem.js'
 import { normalizeAddress } from './address.js'
@@ -46,11 +47,7 @@ export class PendingConnections {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     if (this.#sockets.size > maxConnections) {
-      this.#refuse(
-        socket,
-        'unavailable',
-        'The gateway has reached its limit of connections. Try again later.',
-      )
+      this.#refuse(socket, 'unavailable', texts.fullGateway)
     } else if (!trustProxy) this.#wait(socket, normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown')
   }
 
@@ -99,18 +96,14 @@ export class PendingConnections {
   }
 
   #tooMany(socket: Socket): void {
-    this.#refuse(
-      socket,
-      'rate_limited',
-      'Too many unauthenticated connections from this address. Try again later.',
-    )
+    this.#refuse(socket, 'rate_limited', texts.crowdedAddress)
   }
 
   #refuse(socket: Socket, code: 'unavailable' | 'rate_limited', message: string): void {
     this.#options.gateway.refusedJoins.add(code)
     // The refusal cannot be sent in the middle of another response.
     if (this.#ahead.get(socket)) socket.destroy()
-    else rejectSocket(socket, refuse(code, message, slowAfterMs))
+    else rejectSocket(socket, refuse(code, message, {}, { retryAfterMs: slowAfterMs }))
   }
 }
 

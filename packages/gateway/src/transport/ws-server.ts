@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { BYE, closeCodes, isEnvelopeId, Kind, SUBPROTOCOL } from '@meup/protocol'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { texts } from '../core/refusal-texts.js'
 import { checkResume, inspect, type Resume, readBearerToken } from '../host/connection-gate.js'
 import type { ConnectionHandle } from '../host/connection-handle.js'
 import type { ConnectionGrant, ConnectRequest, Gateway } from '../host/gateway.js'
@@ -186,19 +187,16 @@ function readUpgrade(
   { origins, checkHost, trustProxy }: Pick<WsServerOptions, 'origins' | 'checkHost' | 'trustProxy'>,
 ): Upgrade | Refusal {
   const target = request.url ?? '/'
-  if (!URL.canParse(target, 'http://gateway'))
-    return refuse('invalid_request', 'The URL is invalid. Use /spaces/{space}/ws.')
+  if (!URL.canParse(target, 'http://gateway')) return refuse('invalid_request', texts.invalidUrl)
   const url = new URL(target, 'http://gateway')
   const space = /^\/spaces\/([^/]+)\/ws$/.exec(url.pathname)?.[1]
-  if (space === undefined)
-    return refuse('not_found', `No WebSocket endpoint at ${url.pathname}. Use /spaces/{space}/ws.`)
+  if (space === undefined) return refuse('not_found', texts.noSocket, { path: url.pathname })
   const { origin, host } = request.headers
   const refusal = checkHost?.(host) ?? inspect({ query: url.searchParams, origin, host }, origins)
   if (refusal !== undefined) return refusal
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())
-  if (!offered.includes(SUBPROTOCOL)) {
-    return refuse('unsupported_protocol', `The subprotocol is missing. Offer ${SUBPROTOCOL}.`)
-  }
+  if (!offered.includes(SUBPROTOCOL))
+    return refuse('unsupported_protocol', texts.missingSubprotocol, { name: SUBPROTOCOL })
   const token =
     readBearerToken(request.headers.authorization) ??
     offered.find((name) => name.startsWith('bearer.'))?.slice(7)
@@ -207,8 +205,7 @@ function readUpgrade(
   const flags = readFlags(url.searchParams)
   if (isRefusal(flags)) return flags
   const session = url.searchParams.get('session')
-  if (session !== null && !isEnvelopeId(session))
-    return refuse('invalid_request', 'session is invalid. Use 1 to 64 of A-Z a-z 0-9 _ -.')
+  if (session !== null && !isEnvelopeId(session)) return refuse('invalid_request', texts.invalidSession)
   const remote = getRemoteAddress(request, trustProxy)
   return {
     ...{ space, remote, resume, hasTicks: flags.tick, holds: flags.hold },
@@ -221,7 +218,8 @@ function readFlags(query: URLSearchParams): Record<'tick' | 'hold', boolean> | R
   const flags = { tick: false, hold: false }
   for (const name of ['tick', 'hold'] as const) {
     const text = query.get(name) ?? '0'
-    if (text !== '0' && text !== '1') return refuse('invalid_request', `${name} is ${text}. Use 0 or 1.`)
+    if (text !== '0' && text !== '1')
+      return refuse('invalid_request', texts.invalidFlag, { name, value: text })
     flags[name] = text === '1'
   }
   return flags
@@ -233,9 +231,8 @@ function readResume(query: URLSearchParams): Resume | Refusal {
     const text = query.get(name)
     if (text === null) continue
     const value = Number(text)
-    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value)) {
-      return refuse('invalid_request', `${name} is ${text}. Use a whole number from 0 on.`)
-    }
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))
+      return refuse('invalid_request', texts.invalidNumber, { name, value: text })
     numbers[name] = value
   }
   const epoch = query.get('epoch')

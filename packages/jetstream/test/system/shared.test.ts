@@ -149,7 +149,7 @@ test(
     onTestFinished(() => void old.close())
     await new Promise((resolve) => old.once('listening', resolve))
     const { port } = old.address() as { port: number }
-    const refusal = { code: 'server', message: expect.stringMatching(/2\.8\.4.*2\.9/) }
+    const refusal = { code: 'server', details: { version: '2.8.4', oldest: '2.9' } }
     await expect(store('old.db', { servers: [`nats://127.0.0.1:${port}`] })).rejects.toMatchObject(refusal)
   }),
 )

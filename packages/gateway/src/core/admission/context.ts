@@ -1,4 +1,5 @@
 import type { Envelope, ErrorCode, InviteAckPayload, OrPropose, WorkMeter } from '@meup/protocol'
+import { type DetailsOf, fillIn } from '@meup/protocol/error-texts'
 import type { Encoded } from '../../log/entries.js'
 import type { Sender } from '../../ports/connection.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
@@ -8,6 +9,7 @@ import type { Decisions, GuardVerdict } from '../decisions.js'
 import type { KnownIds } from '../group-commit.js'
 import type { Addressed } from '../may-read.js'
 import type { LogUse, Rates } from '../metering.js'
+import { texts } from '../refusal-texts.js'
 import type { ReasoningGuard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
 import type { HeldGrant } from '../state/trust/trust.js'
@@ -128,11 +130,16 @@ export type Step = (admission: AdmissionContext, space: Admission) => StepOutcom
 /** Only a refusal carries a message. */
 export const isRefusal = (outcome: object): outcome is Refusal => 'message' in outcome
 
-export const refuse = (code: ErrorCode, message: string, retryAfterMs?: number): Refusal => ({
-  code,
-  message,
-  ...(retryAfterMs !== undefined && { retryAfterMs }),
-})
+type Extras = Omit<Refusal, 'code' | 'message'>
+
+/** A refusal with a text of `texts` and its values. */
+export const refuse = <Text extends string>(
+  code: ErrorCode,
+  text: Text,
+  ...[values, extras]: object extends DetailsOf<Text>
+    ? [values?: object, extras?: Extras]
+    : [values: DetailsOf<Text>, extras?: Extras]
+): Refusal => ({ code, message: fillIn(text, (values ?? {}) as DetailsOf<Text>), ...extras })
 
 /** Work per row of the state, which is in memory. */
 const rowWork = 1 / 16
@@ -153,21 +160,20 @@ export type Right = (admission: AdmissionContext, space: Admission) => Refusal |
 export type Exemption = (envelope: Envelope, space: Admission) => boolean
 
 /** `path`: JSON pointer to the field that caused the refusal. */
-export const forbidden = (message: string, path?: string): Refusal => ({
-  code: 'forbidden',
-  message,
-  ...(path !== undefined && { path }),
-})
+export const forbidden = <Text extends string>(
+  text: Text,
+  values: DetailsOf<Text>,
+  path?: string,
+): Refusal => ({ code: 'forbidden', message: fillIn(text, values), ...(path !== undefined && { path }) })
 
-export const setByGateway = (path: string): Refusal => ({
-  code: 'invalid_payload',
-  path,
-  message: `${path} is set by the gateway. Leave it out.`,
-})
+export const unknownParticipant = (path: string, id: string): Refusal =>
+  refuse('participant_not_found', texts.unknownParticipant, { id }, { path })
+
+export const setByGateway = (path: string): Refusal =>
+  refuse('invalid_payload', texts.fieldOfGateway, { path }, { path })
 
 /** Refuses an invalid or past time as `invalid_payload`; accepts an absent one. `now` in milliseconds. */
 export function notInFuture(path: string, time: string | undefined, now: number): Refusal | undefined {
   if (time === undefined || Date.parse(time) > now) return undefined
-  const message = `${path} is not in the future. It is ${new Date(now).toISOString()} here.`
-  return { code: 'invalid_payload', path, message }
+  return refuse('invalid_payload', texts.pastTime, { path, now: new Date(now).toISOString() }, { path })
 }

@@ -4,6 +4,7 @@ import { correlations, type Envelope, freshId, type InvitePayload, isLiveKind, K
 import { encode } from '../../log/entries.js'
 import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
+import { texts } from '../refusal-texts.js'
 import { hashToken } from '../state/trust/invitations.js'
 import {
   type Admission,
@@ -19,11 +20,10 @@ import {
  * if missing, an id.
  */
 export function identifySender({ envelope, sender, now }: AdmissionContext, space: Admission): StepOutcome {
-  if (envelope.from !== undefined && envelope.from !== sender.participant) {
-    const message = `This connection is ${sender.participant}. Leave from out: the gateway sets it.`
-    return { code: 'sender_mismatch', path: '/from', message }
-  }
-  envelope.from = sender.participant
+  const { participant } = sender
+  if (envelope.from !== undefined && envelope.from !== participant)
+    return refuse('sender_mismatch', texts.otherSender, { participant }, { path: '/from' })
+  envelope.from = participant
   envelope.id ??= freshId(now)
   envelope.ts = space.timestamp(now)
   return nameProgram(envelope, sender, space)
@@ -44,7 +44,7 @@ function nameProgram(
 }
 
 export const replacedRefusal = (participant: string): Refusal =>
-  refuse('session_replaced', `Another program has joined as ${participant}. Stop this one.`)
+  refuse('session_replaced', texts.replacedProgram, { participant })
 
 /** Starts, proposals and calls note the program of their sender. An approval by id has no payload at this step. */
 const isOfProgram = ({ kind, payload }: Envelope): boolean =>
@@ -66,16 +66,11 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Step
   const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
   if (known === undefined) {
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
-    return { code: 'duplicate_id', path: '/id', message: `${id} is a context already. Use a fresh id.` }
+    return refuse('duplicate_id', texts.contextId, { id }, { path: '/id' })
   }
   // An erased envelope is confirmed to no one, even before its bytes are removed [MEUP-10.11].
-  if (known === 'other' || space.state.erasures.seqs.has(known.seq)) {
-    return {
-      code: 'duplicate_id',
-      path: '/id',
-      message: `${id} is the id of another envelope. Use a fresh id.`,
-    }
-  }
+  if (known === 'other' || space.state.erasures.seqs.has(known.seq))
+    return refuse('duplicate_id', texts.takenId, { id }, { path: '/id' })
   if (known.message !== undefined) admission.sender.echo(known.seq, known.message)
   return { answered: true, id, seq: known.seq }
 }
@@ -88,12 +83,7 @@ const isContext = (root: string, { ids, state }: Admission): boolean =>
 export function relay({ envelope, encoded, sender }: AdmissionContext, space: Admission): StepOutcome {
   const { id, kind } = envelope
   if (!isLiveKind(kind)) return undefined
-  if (sender.isRequest) {
-    return {
-      code: 'invalid_request',
-      message: `A request ends before an answer does. Send ${kind} over a socket.`,
-    }
-  }
+  if (sender.isRequest) return refuse('invalid_request', texts.socketOnly, { kind })
   space.relay(envelope, encoded, sender)
   return { relayed: true, id, seq: 0 }
 }

@@ -13,6 +13,7 @@ import type { Finding } from '@meup/safety'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
 import type { GuardVerdict } from '../decisions.js'
+import { texts } from '../refusal-texts.js'
 import { address } from './address.js'
 import {
   type Admission,
@@ -21,6 +22,7 @@ import {
   isRefusal,
   type Refusal,
   type Right,
+  refuse,
   type Step,
   type StepOutcome,
 } from './context.js'
@@ -97,13 +99,11 @@ export function attempt(
   try {
     return pass(admission, space)
   } catch (err) {
-    if (err instanceof WorkError) {
-      return { code: 'payload_too_large', message: `${err.message}. Send less of them in one envelope.` }
-    }
+    if (err instanceof WorkError) return refuse('payload_too_large', texts.costlyEnvelope, { what: err.what })
     space.logger.error({ space: space.config.name, err }, 'an envelope could not be decided on')
     return err instanceof LogError
-      ? { code: 'unavailable', message: 'The log cannot be read. Send it again later.' }
-      : { code: 'internal', message: 'The gateway failed on this envelope. Tell the operator.' }
+      ? refuse('unavailable', texts.unreadableLog)
+      : refuse('internal', texts.failed)
   }
 }
 
@@ -155,14 +155,11 @@ export function authorize(admission: AdmissionContext, space: Admission): StepOu
       admission.isRewritten = true
       return checkRights(admission, space)
     }
-    return {
-      code: 'capability_violation',
-      message: `"${from}" is not allowed to send "${kind}". Request a grant, or propose it to a participant that may.`,
-      details: {
-        capabilities: participants.capabilities(from),
-        missing: getNarrowestCapability(envelope),
-      },
+    const details = {
+      capabilities: participants.capabilities(from),
+      missing: getNarrowestCapability(envelope),
     }
+    return refuse('capability_violation', texts.missingCapability, { from, kind }, { details })
   }
   return checkRights(admission, space)
 }

@@ -1,5 +1,6 @@
 import { type Envelope, Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
 import { getRateClass } from '../metering.js'
+import { texts } from '../refusal-texts.js'
 import { explainKick } from '../state/trust/trust.js'
 import {
   type Admission,
@@ -7,6 +8,7 @@ import {
   isRefusal,
   type Refusal,
   type Right,
+  refuse,
   type Step,
   type StepOutcome,
 } from './context.js'
@@ -52,12 +54,8 @@ function checkRate(
 ): Refusal | undefined {
   const retryAfterMs = space.rates.take(sender.rateLimitKey, rateClass, cost, now)
   if (retryAfterMs === 0) return undefined
-  return {
-    code: 'rate_limited',
-    message: `Over the rate for ${rateClass}. Send again in ${retryAfterMs} ms.`,
-    retryAfterMs,
-    details: { class: rateClass },
-  }
+  const extras = { retryAfterMs, details: { class: rateClass } }
+  return refuse('rate_limited', texts.overRate, { rateClass, ms: retryAfterMs }, extras)
 }
 
 /**
@@ -95,7 +93,7 @@ function measureEnd({ kind, to, payload }: Envelope): number {
 /** A kicked participant is refused on every connection, even before they are closed [MEUP-3.14]. */
 function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal | undefined {
   const kick = state.trust.kicks.get(sender.participant)
-  return kick && { code: 'forbidden', message: explainKick(kick) }
+  return kick && refuse('forbidden', explainKick(kick))
 }
 
 /** Kinds that a paused participant may still send: they let others finish, or report its status [MEUP-3.13]. */
@@ -114,38 +112,33 @@ const allowed: ReadonlySet<string> = new Set([
 function paused({ envelope, sender, now }: AdmissionContext, { state }: Admission): Refusal | undefined {
   const pause = state.pauses.get(sender.participant, now)
   if (pause === undefined || allowed.has(envelope.kind)) return undefined
-  const { by, reason, until } = pause
+  const { by, until } = pause
+  const reason = pause.reason ? ` (${pause.reason})` : ''
   const end = until === undefined ? `${by} or another resumes it` : new Date(until).toISOString()
-  return {
-    code: 'participant_paused',
-    message: `${by} has paused ${sender.participant}${reason ? ` (${reason})` : ''}. Wait until ${end}.`,
-    ...(until !== undefined && { retryAfterMs: until - now }),
-  }
+  const values = { by, participant: sender.participant, reason, end }
+  const extras = until === undefined ? {} : { retryAfterMs: until - now }
+  return refuse('participant_paused', texts.paused, values, extras)
 }
 
 /** Refuses everything while the gateway stops, or the log fails or falls behind: `unavailable` [MEUP-4.10]. Reads still work. */
 export function available({ envelope }: AdmissionContext, { stopped }: Admission): StepOutcome {
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
-    : { code: 'unavailable', message: `${stopped}. Send it again later.` }
+    : refuse('unavailable', texts.stopped, { reason: stopped })
 }
 
 /** Changes the subscription of the sender's connection and answers with a welcome [MEUP-9.1]. Nothing is logged. */
 export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): StepOutcome {
   if (envelope.kind !== Kind.observeSubscribe) return undefined
-  if (sender.subscribe === undefined) {
-    return {
-      code: 'invalid_request',
-      message: 'A subscription belongs to a connection. Send it over a socket.',
-    }
-  }
+  if (sender.subscribe === undefined) return refuse('invalid_request', texts.subscription)
   try {
     const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
     // The welcome describes the whole space and may be many times larger than the request.
     space.rates.charge(sender.rateLimitKey, 'bytes', bytes, now)
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    return { code: 'invalid_payload', path: `/payload${error.path}`, message: error.message }
+    const path = `/payload${error.path}`
+    return refuse('invalid_payload', texts.invalidPattern, { path, problem: error.problem }, { path })
   }
   return { answered: true, id: envelope.id, seq: 0 }
 }
@@ -154,9 +147,6 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
 export const hopRights: Right = ({ envelope }, { state, config }) => {
   const { agentHops } = config.limits
   if (state.hops.of(envelope) <= agentHops) return undefined
-  return {
-    code: 'rate_limited',
-    message: `${agentHops} chats went from agent to agent. Wait until a human speaks, or a tool answers you.`,
-    details: { class: 'chat', limit: 'agentHops' },
-  }
+  const details = { class: 'chat', limit: 'agentHops' }
+  return refuse('rate_limited', texts.hops, { chats: agentHops }, { details })
 }

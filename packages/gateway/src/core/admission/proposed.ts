@@ -2,6 +2,7 @@ import { isNotification } from '@meup/folds'
 import { checkPayload, correlations, type Envelope, getMember, Kind, type OrPropose } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import type { Entry } from '../../ports/envelope-log.js'
+import { texts } from '../refusal-texts.js'
 import {
   type Admission,
   type AdmissionContext,
@@ -30,11 +31,8 @@ export function readProposed(
   }
 }
 
-export const notOpen = (id: string): Refusal => ({
-  code: 'proposal_not_found',
-  path: '/correlationId',
-  message: `no proposal ${id} is open: it was used up or withdrawn, has expired, or never was`,
-})
+export const notOpen = (id: string): Refusal =>
+  refuse('proposal_not_found', texts.closedProposal, { id }, { path: '/correlationId' })
 
 /**
  * Fills in an approval by id [MEUP-4.20]: a request that names one proposal and has no payload gets the proposed one, and is
@@ -81,7 +79,8 @@ export function proposeInstead(
   const problem = checkPayload(Kind.mcpProposal, asked)
   if (problem !== undefined) {
     const { path, message } = problem
-    return { code: 'invalid_payload', path, message: `${path} ${message} to be proposed` }
+    const values = { path, problem: `${message} to be proposed` }
+    return refuse('invalid_payload', texts.invalidField, values, { path })
   }
   return { envelope: proposal, payload: withParams({ method, ...terms }, getMember(payload, 'params')) }
 }
@@ -99,16 +98,8 @@ export function checkOrPropose(
   { envelope, now }: AdmissionContext,
 ): Refusal | undefined {
   const { kind, payload, to, correlationId } = envelope
-  if (
-    kind !== Kind.mcpRequest ||
-    payload.id === undefined ||
-    to === undefined ||
-    correlationId !== undefined
-  ) {
-    const message =
-      'orPropose requires an mcp.request with `to` and a JSON-RPC id, and without correlationId.'
-    return { code: 'invalid_envelope', path: '/orPropose', message }
-  }
+  if (kind !== Kind.mcpRequest || payload.id === undefined || to === undefined || correlationId !== undefined)
+    return refuse('invalid_envelope', texts.misplacedOrPropose, {}, { path: '/orPropose' })
   if (orPropose === true) return undefined
   const past = notInFuture('/orPropose/expiresAt', orPropose.expiresAt, now)
   return past && { ...past, code: 'invalid_envelope' }
@@ -127,8 +118,5 @@ export function checkRoom(
   const fields = JSON.stringify([envelope.to, envelope.context, envelope.rationale]).length
   const size = payload.length + fields + (envelope.kind === Kind.mcpProposal ? fulfilmentBytes : 0)
   if (size <= limit) return undefined
-  return refuse(
-    'payload_too_large',
-    `The request to approve would have about ${size} bytes. Propose at most ${limit}.`,
-  )
+  return refuse('payload_too_large', texts.largeProposal, { bytes: size, limit })
 }

@@ -16,7 +16,15 @@ import {
   reservedNamespaces,
   type Submission,
 } from '@meup/protocol'
-import type { Admission, AdmissionContext, Refusal, StepOutcome } from './context.js'
+import { texts } from '../refusal-texts.js'
+import {
+  type Admission,
+  type AdmissionContext,
+  type Refusal,
+  refuse,
+  type StepOutcome,
+  unknownParticipant,
+} from './context.js'
 import { chargeEnvelope } from './limits.js'
 import { checkOrPropose } from './proposed.js'
 
@@ -33,11 +41,11 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   const { frame } = admission
   const tooLarge = checkSize(admission, space)
   if (tooLarge !== undefined) return tooLarge
-  const object = admission.isBinary ? 'the frame is binary' : parse(admission)
+  const object = admission.isBinary ? 'it is binary' : parse(admission)
   if (typeof object === 'string') {
     // The error names the envelope if the frame is an object with an id [MEUP-12.1].
     if (!admission.isBinary && isObject(admission.frame)) noteWrittenId(admission)
-    return { code: 'invalid_json', message: `${object}. Send one JSON object per text frame.` }
+    return refuse('invalid_json', texts.unreadableFrame, { problem: object })
   }
   if (typeof object.value.id === 'string') {
     admission.writtenId = object.value.id
@@ -47,13 +55,8 @@ function read(admission: AdmissionContext, space: Admission): Refusal | undefine
   if ('path' in normalised) return invalid(normalised)
 
   const { protocol } = normalised.value
-  if (protocol !== undefined && protocol !== PROTOCOL) {
-    return {
-      code: 'unsupported_protocol',
-      path: '/protocol',
-      message: `this gateway speaks ${PROTOCOL} only`,
-    }
-  }
+  if (protocol !== undefined && protocol !== PROTOCOL)
+    return refuse('unsupported_protocol', texts.otherProtocol, { protocol: PROTOCOL }, { path: '/protocol' })
   const problem = checkSubmission(normalised.value)
   if (problem !== undefined) return invalid(problem)
 
@@ -88,10 +91,7 @@ function checkSize(admission: AdmissionContext, { config, log }: Admission): Ref
   if (isResponse) envelope.kind = Kind.mcpResponse
   const limit = Math.min(maxFrameBytes, isResponse ? maxResultBytes : maxEnvelopeBytes)
   if (frame.length <= limit) return undefined
-  return {
-    code: 'payload_too_large',
-    message: `The envelope has ${frame.length} bytes. Send at most ${limit}.`,
-  }
+  return refuse('payload_too_large', texts.largeEnvelope, { bytes: frame.length, limit })
 }
 
 /** A frame that is too costly to parse is still refused by its id. */
@@ -119,11 +119,8 @@ function noteWrittenId(admission: AdmissionContext): void {
   if (id !== undefined) admission.writtenId = id
 }
 
-const invalid = ({ path, message }: { path: string; message: string }): Refusal => ({
-  code: 'invalid_envelope',
-  path,
-  message: `${path || 'the envelope'} ${message}`,
-})
+const invalid = ({ path, message: problem }: { path: string; message: string }): Refusal =>
+  refuse('invalid_envelope', texts.invalidField, { path: path || 'The envelope', problem }, { path })
 
 /**
  * Checks fields and payload by kind: `reserved_kind`, `unknown_kind`, `invalid_context`, `invalid_payload`,
@@ -144,12 +141,10 @@ export function validateDraft(admission: AdmissionContext, space: Admission): St
 
 function checkKind({ kind }: Envelope): Refusal | undefined {
   const namespace = namespaceOf(kind)
-  if (namespace === 'system' || getKindRule(kind)?.gateway) {
-    return { code: 'reserved_kind', path: '/kind', message: `${kind} is sent by the gateway alone` }
-  }
+  if (namespace === 'system' || getKindRule(kind)?.gateway)
+    return refuse('reserved_kind', texts.reservedKind, { kind }, { path: '/kind' })
   if (getKindRule(kind) !== undefined || !reservedNamespaces.has(namespace)) return undefined
-  const message = `${namespace} is a reserved namespace without ${kind}. Use a namespace of your own.`
-  return { code: 'unknown_kind', path: '/kind', message }
+  return refuse('unknown_kind', texts.unknownKind, { namespace, kind }, { path: '/kind' })
 }
 
 const ofToolCalls = ['rationale', 'parallelGroup'] as const
@@ -161,16 +156,14 @@ function checkFields(envelope: Envelope): Refusal | undefined {
   for (const field of rule?.requires ?? []) {
     if (envelope[field] !== undefined) continue
     const code = field === 'context' ? 'invalid_context' : 'invalid_envelope'
-    return { code, path: `/${field}`, message: `${kind} needs ${field}` }
+    return refuse(code, texts.missingField, { kind, field }, { path: `/${field}` })
   }
   for (const field of rule?.live ? ofNoDelta : rule?.toolCall ? [] : ofToolCalls) {
     if (envelope[field] === undefined) continue
-    return { code: 'invalid_envelope', path: `/${field}`, message: `${kind} has no ${field}. Leave it out.` }
+    return refuse('invalid_envelope', texts.needlessField, { kind, field }, { path: `/${field}` })
   }
-  if (rule?.live && rule.requires !== undefined && typeof envelope.correlationId !== 'string') {
-    const message = `${kind} is about one envelope. Send another for each.`
-    return { code: 'invalid_envelope', path: '/correlationId', message }
-  }
+  if (rule?.live && rule.requires !== undefined && typeof envelope.correlationId !== 'string')
+    return refuse('invalid_envelope', texts.manyEnvelopes, { kind }, { path: '/correlationId' })
   return undefined
 }
 
@@ -181,15 +174,14 @@ function checkContext(envelope: Envelope, { config, state }: Admission): Refusal
   const path = nests ? openedContext({ id: envelope.id, context }) : context
   if (parseContext(path, config.limits) !== undefined) return undefined
   const { contextDepth, contextLength } = config.limits
-  const message = `use at most ${contextDepth} segments of A-Z a-z 0-9 _ - and ${contextLength} characters`
-  return { code: 'invalid_context', path: '/context', message: `${path} is not a legal context. ${message}.` }
+  const values = { path, depth: contextDepth, length: contextLength }
+  return refuse('invalid_context', texts.invalidContext, values, { path: '/context' })
 }
 
 function checkAddressees({ to }: Envelope, { state }: Admission): Refusal | undefined {
   const stranger = to?.findIndex((id) => !state.participants.has(id)) ?? -1
-  if (to === undefined || stranger === -1) return undefined
-  const message = `There is no participant ${to[stranger]} in this space.`
-  return { code: 'participant_not_found', path: `/to/${stranger}`, message }
+  const id = to?.[stranger]
+  return id === undefined ? undefined : unknownParticipant(`/to/${stranger}`, id)
 }
 
 /** Mentioned participants are members of the space and may read the envelope [MEUP-3.27]. */
@@ -198,20 +190,15 @@ function checkMentions({ kind, to, payload }: Envelope, { state }: Admission): R
   const { mentions = [] } = payload as unknown as ChatPayload
   for (const [index, id] of mentions.entries()) {
     const path = `/payload/mentions/${index}`
-    if (!state.participants.has(id)) {
-      return { code: 'participant_not_found', path, message: `There is no participant ${id} in this space.` }
-    }
-    if (to?.includes(id) === false) {
-      const message = `${id} is mentioned, and may not read it. Add it to \`to\`, or leave the mention out.`
-      return { code: 'invalid_payload', path, message }
-    }
+    if (!state.participants.has(id)) return unknownParticipant(path, id)
+    if (to?.includes(id) === false) return refuse('invalid_payload', texts.excludedMention, { id }, { path })
   }
   return undefined
 }
 
 function checkBody({ kind, payload }: Envelope): Refusal | undefined {
   const problem = checkPayload(kind, payload)
-  return (
-    problem && { code: 'invalid_payload', path: problem.path, message: `${problem.path} ${problem.message}` }
-  )
+  if (problem === undefined) return undefined
+  const { path, message } = problem
+  return refuse('invalid_payload', texts.invalidField, { path, problem: message }, { path })
 }

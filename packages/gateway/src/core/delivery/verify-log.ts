@@ -2,7 +2,7 @@ import { type Erasure, exportLine, Kind } from '@meup/protocol'
 import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier, type Column } from '../../log/chain-verifier.js'
 import { readErasure } from '../../log/entries.js'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import type { EnvelopeLog, Row } from '../../ports/envelope-log.js'
 import type { Reader } from '../may-read.js'
 import { yieldNow } from '../yielding.js'
@@ -150,7 +150,7 @@ export async function* exportLog(
     ;[last, hash] = [rows.at(-1)?.seq ?? last, rows.at(-1)?.hash ?? hash]
   }
   if (reader.isGone()) return
-  if (last !== head) throw new Error(`Seq ${last + 1} was pruned during the export. Export again.`)
+  if (last !== head) throw new LogError('range', logTexts.pruned, { seq: last + 1 })
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
 }
 

@@ -9,6 +9,7 @@ import {
   Kind,
   type PresencePayload,
 } from '@meup/protocol'
+import { LogError, logTexts } from '../../log/error.js'
 import { CallRecord } from './calls.js'
 import { Contexts } from './contexts.js'
 import { Trust, type TrustedParticipants, type TrustSnapshot } from './trust/trust.js'
@@ -134,8 +135,8 @@ export class SpaceState {
   static from(bytes: Uint8Array, through = 0): SpaceState {
     const snapshot = JSON.parse(new TextDecoder().decode(bytes)) as Snapshot
     if (snapshot.version < oldestVersion || snapshot.version > version) {
-      const found = `The snapshot of the log has the format ${snapshot.version}; this gateway knows ${oldestVersion} to ${version}.`
-      throw new Error(`${found} Start the gateway that wrote it.`)
+      const formats = { format: snapshot.version, oldest: oldestVersion, newest: version }
+      throw new LogError('format', logTexts.snapshotFormat, formats)
     }
     const state = new SpaceState()
     for (const [name, fold] of Object.entries(state.#folds)) fold.restore(snapshot[name] as never)

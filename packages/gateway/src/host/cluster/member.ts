@@ -1,8 +1,15 @@
 import { Kind, omitUndefined, prescan } from '@meup/protocol'
-import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../../core/admission/context.js'
+import {
+  type FrameForm,
+  isRefusal,
+  type Receipt,
+  type Refusal,
+  refuse,
+} from '../../core/admission/context.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
 import type { Announcement } from '../../core/present-elsewhere.js'
+import { texts } from '../../core/refusal-texts.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'
 import { type Message, messageFrom, type Sender } from '../../ports/connection.js'
@@ -152,8 +159,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
   /** The frame may have been admitted; a retry with the same id finds out [MEUP-1.10]. */
   #refuse(sender: Sender, envelope: { readonly id: string; readonly kind: string }): Refusal {
     const { clock, metrics } = this.#host.space
-    const message = 'The gateway that sequences this space does not answer. Send it again later.'
-    const refusal: Refusal = { code: 'unavailable', message }
+    const refusal = refuse('unavailable', texts.silentLeader)
     metrics.refused.add(refusal.code)
     const ts = new Date(clock.now()).toISOString()
     sender.reply(messageFrom(errorFrame(sender.participant, ts, refusal, envelope)))

@@ -4,7 +4,7 @@ import type { Erasure } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier } from '../../log/chain-verifier.js'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import { loadSqlite } from '../../log/sqlite-driver.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
@@ -73,14 +73,14 @@ function refuseIfThere(path: string): void {
     [`${path}-wal`, 1],
   ] as const) {
     if ((statSync(file, { throwIfNoEntry: false })?.size ?? -1) < least) continue
-    throw new LogError('occupied', `${file} exists already. Move it away, or name another file.`)
+    throw new LogError('occupied', logTexts.fileExists, { path: file })
   }
 }
 
 /** Reads everything in one transaction, so that later commits are not included. */
 function copyTo(part: string, from: string): void {
   using(openForReading(from), (db) => {
-    if (knownVersion(db) === 0) throw new LogError('corrupt', `${from} has no log yet. Name another file.`)
+    if (knownVersion(db) === 0) throw new LogError('corrupt', logTexts.emptyFile, { path: from })
     db.prepare('VACUUM INTO ?').run(part)
   })
 }
@@ -132,7 +132,7 @@ function listLogs(db: Database.Database): CopiedLog[] {
 
 function verifyLogs(db: Database.Database): RestoredLog[] {
   const damage = db.pragma('integrity_check(1)', { simple: true })
-  if (damage !== 'ok') throw new LogError('corrupt', `The backup is damaged: ${damage}. Take another one.`)
+  if (damage !== 'ok') throw new LogError('corrupt', logTexts.damagedBackup, { reason: String(damage) })
   const rows = db
     .prepare<[number, number], StoredRow>(
       `SELECT ${columns} FROM envelopes WHERE space = ? AND seq > ? ORDER BY seq`,
@@ -142,9 +142,9 @@ function verifyLogs(db: Database.Database): RestoredLog[] {
     const start = getChainStart({ epoch, snapshot: readSnapshot(db, id) })
     const chain = new ChainVerifier(start)
     for (const stored of rows.iterate(id, start.through)) {
-      if (!chain.add(fromStored(stored))) throw broken(name, chain.last + 1)
+      if (!chain.add(fromStored(stored))) throw changed(name, chain.last + 1)
     }
-    if (chain.unrecorded !== undefined) throw broken(name, chain.unrecorded.seq)
+    if (chain.unrecorded !== undefined) throw changed(name, chain.unrecorded.seq)
     const tip = { seq: chain.last, hash: chain.hash }
     return { ...describeLog(name, epoch, start.through, tip), erased: chain.erasures }
   })
@@ -157,5 +157,5 @@ const describeLog = (
   { seq, hash }: { readonly seq: number; readonly hash: Uint8Array },
 ): CopiedLog => ({ space, epoch, first: through + 1, head: seq, hash: Buffer.from(hash).toString('hex') })
 
-const broken = (space: string, seq: number): LogError =>
-  new LogError('corrupt', `The envelope ${seq} of ${space} is missing or was changed. Take another backup.`)
+const changed = (space: string, seq: number): LogError =>
+  new LogError('corrupt', logTexts.changedBackup, { space, seq })

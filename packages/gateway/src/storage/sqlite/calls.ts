@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import type { LogError, LogErrorCode } from '../../log/error.js'
+import type { LogError } from '../../log/error.js'
 import type { Checkpoint, Snapshot } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import type { Durability, FileRole } from './files.js'
@@ -55,7 +55,7 @@ export type ThreadCall<Calls extends Callable> = {
 export interface Reply {
   readonly id: number
   readonly result?: unknown
-  readonly failure?: { readonly code: LogErrorCode; readonly message: string }
+  readonly failure?: Pick<LogError, 'code' | 'details' | 'message'>
 }
 
 /** The worker's end of its channel. */
@@ -72,7 +72,7 @@ export function reply(id: number, perform: () => unknown): Reply {
   }
 }
 
-/** Errors lose their class between threads, so code and message are sent. */
-export function refusal(id: number, { code, message }: LogError): Reply {
-  return { id, failure: { code, message } }
+/** Errors lose their class between threads, so their fields are sent. */
+export function refusal(id: number, { code, details, message }: LogError): Reply {
+  return { id, failure: { code, details, message } }
 }

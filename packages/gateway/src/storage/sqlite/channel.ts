@@ -1,5 +1,5 @@
 import { type Transferable, Worker } from 'node:worker_threads'
-import { LogError, type LogErrorCode } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import type { Callable, Reply } from './calls.js'
 import { asLogError } from './failure.js'
 
@@ -27,9 +27,7 @@ export class Channel<Calls extends Callable> {
       for (const reply of replies) this.#settle(reply)
     })
     this.#worker.on('error', (error) => this.#fail(arrived(error)))
-    this.#worker.on('exit', () =>
-      this.#fail(new LogError('io', 'A thread of the log has ended. Start the gateway again.')),
-    )
+    this.#worker.on('exit', () => this.#fail(new LogError('io', logTexts.endedThread, {})))
   }
 
   /** Resolves once the worker has started; rejects if it could not. */
@@ -110,7 +108,7 @@ export class Channel<Calls extends Callable> {
   #settle({ id, result, failure }: Reply): void {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
-    if (failure) waiting?.reject(new LogError(failure.code, failure.message))
+    if (failure) waiting?.reject(revive(failure))
     else waiting?.resolve(result)
   }
 
@@ -121,8 +119,10 @@ export class Channel<Calls extends Callable> {
   }
 }
 
-/** The error that ended a worker. A `LogError` from another thread has lost its class, but keeps its name and code. */
+/** The error that ended a worker. A `LogError` from another thread has lost its class, but keeps its name and fields. */
 function arrived(error: Error): LogError {
-  if (error.name !== 'LogError' || !('code' in error)) return asLogError(error)
-  return new LogError(error.code as LogErrorCode, error.message)
+  return error.name === 'LogError' ? revive(error as LogError) : asLogError(error)
 }
+
+const revive = ({ code, details, message }: NonNullable<Reply['failure']>): LogError =>
+  Object.assign(new LogError(code, message, {}), { details })

@@ -1,4 +1,4 @@
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import { takenId } from './tables.js'
 
 const BUSY = 'SQLITE_BUSY'
@@ -22,15 +22,12 @@ export function isRepeatedId(error: unknown): boolean {
 export function asLogError(error: unknown): LogError {
   if (error instanceof LogError) return error
   const code = getErrorCode(error)
-  const said = `${error instanceof Error ? error.message : String(error)}${code && ` (${code})`}`
-  if (damage.some((prefix) => code.startsWith(prefix))) {
-    const advice = 'Restore it from a copy, or move it away to begin a new log.'
-    return new LogError('corrupt', `The log file is damaged or not a log: ${said}. ${advice}`, {
-      cause: error,
-    })
-  }
+  const reason = `${error instanceof Error ? error.message : String(error)}${code && ` (${code})`}`
+  const options = { cause: error }
+  if (damage.some((prefix) => code.startsWith(prefix)))
+    return new LogError('corrupt', logTexts.damagedFile, { reason }, options)
   const advice = advices.get(code) ?? 'Check that the disk works and that this user may write to it.'
-  return new LogError('io', `The log file could not be used: ${said}. ${advice}`, { cause: error })
+  return new LogError('io', logTexts.file, { reason, advice }, options)
 }
 
 function getErrorCode(error: unknown): string {

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import { loadSqlite } from '../../log/sqlite-driver.js'
 import { isBusy } from './failure.js'
 import { establishSchema } from './schema.js'
@@ -111,8 +111,7 @@ export function lock(path: string): Database.Database {
   } catch (error) {
     holder.close()
     if (!isBusy(error)) throw error
-    const advice = 'Stop that gateway, or give this one another file.'
-    throw new LogError('locked', `Another gateway has the log ${path} open. ${advice}`, { cause: error })
+    throw new LogError('locked', logTexts.locked, { path }, { cause: error })
   }
 }
 

@@ -2,7 +2,7 @@ import { checkEnvelope, checkPayload, type Envelope, type KnownHead } from '@meu
 import type Database from 'better-sqlite3'
 import { nanoid } from 'nanoid'
 import { encodeHead, toDraft } from '../../log/entries.js'
-import { LogError, occupiedError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import type { DraftEntry } from '../../ports/envelope-log.js'
 import type { OpenedSpace } from './calls.js'
 import { asLogError } from './failure.js'
@@ -66,7 +66,7 @@ class LogImport {
       `INSERT INTO spaces (name, epoch) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch`,
     ).run(space, epoch)
     this.#opened = this.#chainWriter.open(space)
-    if (this.#opened.head > 0) throw occupiedError(space, db.name)
+    if (this.#opened.head > 0) throw new LogError('occupied', logTexts.occupied, { space, path: db.name })
   }
 
   add(row: ImportedRow): void {
@@ -81,8 +81,8 @@ class LogImport {
     const head = this.#chainWriter.getHead(space)
     const hash = Buffer.from(this.#chainWriter.headHash(space)).toString('hex')
     if (expected !== undefined && (expected.seq !== head || expected.hash !== hash)) {
-      const problem = `These envelopes end at ${head}:${hash}, and should at ${expected.seq}:${expected.hash}.`
-      throw new LogError('corrupt', `${problem} Export the log again.`)
+      const heads = { head: `${head}:${hash}`, expected: `${expected.seq}:${expected.hash}` }
+      throw new LogError('corrupt', logTexts.otherHead, heads)
     }
     this.#db.exec('COMMIT')
     return { epoch, head, hash }
@@ -132,8 +132,8 @@ export function readImportedBody(body: string): Envelope | string {
  */
 function importedDraft({ seq, body, salt }: ImportedRow): DraftEntry & { readonly salt?: Uint8Array } {
   const envelope = readImportedBody(body)
-  if (typeof envelope === 'string') throw damaged(seq, envelope)
-  if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw damaged(seq, 'its salt does not have 16 bytes')
+  if (typeof envelope === 'string') throw invalid(seq, envelope)
+  if (salt !== undefined && !/^[\da-f]{32}$/.test(salt)) throw invalid(seq, 'its salt does not have 16 bytes')
   const bytes = Buffer.from(body)
   const head = encodeHead(envelope)
   const content = body.startsWith(head) ? bytes.subarray(Buffer.byteLength(head)) : bytes
@@ -141,5 +141,5 @@ function importedDraft({ seq, body, salt }: ImportedRow): DraftEntry & { readonl
   return salt === undefined ? draft : { ...draft, salt: Buffer.from(salt, 'hex') }
 }
 
-const damaged = (seq: number, problem: string): LogError =>
-  new LogError('corrupt', `The envelope ${seq} cannot be imported: ${problem}. Export the log again.`)
+const invalid = (seq: number, reason: string): LogError =>
+  new LogError('corrupt', logTexts.invalidRow, { seq, reason })

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads'
 import type Database from 'better-sqlite3'
 import { genesis, hashLeaf, link } from '../../log/chain.js'
 import { isErased } from '../../log/entries.js'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import { portOfThread, reply, type ThreadCall } from './calls.js'
 import { keepCheckpoint } from './checkpoint-table.js'
@@ -136,12 +136,7 @@ function assertLinked(row: Row, tip: Tip): void {
   const { seq, salt, body, leaf, hash } = row
   const isWhole = isErased(row) || hashLeaf(salt, body).equals(leaf)
   const isLinked = seq === tip.seq + 1 && isWhole && link(tip.hash, seq, leaf).equals(hash)
-  if (isLinked) return
-  const problem = `Row ${seq} does not continue the chain of the replica, which ends at ${tip.seq}.`
-  throw new LogError(
-    'corrupt',
-    `${problem} Another program wrote to the log, or the replica is of another log.`,
-  )
+  if (!isLinked) throw new LogError('corrupt', logTexts.otherChain, { seq, head: tip.seq })
 }
 
 /** Returns a function that stores one row. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import { createHeading, createRow, type Fields } from '../../log/entries.js'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import type { DraftEntry, Entry, Filter, Heading, Row, RowPart } from '../../ports/envelope-log.js'
 import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
@@ -108,7 +108,7 @@ function fromJson<Value>(json: string | null, seq: number, column: string): Valu
       return json.slice(1, -1) as Value
     return JSON.parse(json)
   } catch (cause) {
-    throw new LogError('corrupt', `Column ${column} of row ${seq} is damaged. Verify the log.`, { cause })
+    throw new LogError('corrupt', logTexts.damagedColumn, { column, seq }, { cause })
   }
 }
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { LogError } from '../../log/error.js'
+import { LogError, logTexts } from '../../log/error.js'
 import { refuseUpdate, tables } from './tables.js'
 
 /** The format of log files. A file of another format is refused; there is no conversion. */
@@ -30,8 +30,10 @@ function renewTrigger(db: Database.Database): void {
 /** The file's version, 0 for an empty one; refuses what `establishSchema` refuses. */
 export function knownVersion(db: Database.Database): number {
   const version = readVersion(db)
-  if (version !== currentVersion && version !== 0) throw otherFormat(db.name, version)
-  if (version === 0 && countTables(db) > 0) throw foreign(db.name)
+  const path = db.name
+  if (version !== currentVersion && version !== 0)
+    throw new LogError('format', logTexts.format, { path, format: version, known: currentVersion })
+  if (version === 0 && countTables(db) > 0) throw new LogError('corrupt', logTexts.foreignFile, { path })
   return version
 }
 
@@ -50,14 +52,4 @@ function writeVersion(db: Database.Database, version: number): void {
 
 function countTables(db: Database.Database): number {
   return db.prepare<[], number>('SELECT count(*) FROM sqlite_schema').pluck().get() ?? 0
-}
-
-function otherFormat(path: string, version: number): LogError {
-  const found = `The log ${path} has format ${version}, and this gateway reads format ${currentVersion}.`
-  const advice = 'Start a gateway of the version that wrote it, or give this one another file.'
-  return new LogError('format', `${found} ${advice}`)
-}
-
-function foreign(path: string): LogError {
-  return new LogError('corrupt', `${path} is a database, but not a log. Give the gateway another file.`)
 }

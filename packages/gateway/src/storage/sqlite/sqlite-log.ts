@@ -1,4 +1,4 @@
-import { closedError, LogError } from '../../log/error.js'
+import { closedError, LogError, logTexts } from '../../log/error.js'
 import type { DraftEntry, EnvelopeLog, Heading } from '../../ports/envelope-log.js'
 import type { ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
@@ -166,9 +166,7 @@ export async function openSqliteLog(
       refuseIfClosed()
       inlineWriter?.close()
       const again = await writer.call('recover', [name])
-      if (again.epoch !== epoch) {
-        throw new LogError('corrupt', 'The log file has been replaced by another. Start the gateway again.')
-      }
+      if (again.epoch !== epoch) throw new LogError('corrupt', logTexts.replaced, { space: name })
       head = again.head
       snapshot = again.snapshot
       lookup.refresh()

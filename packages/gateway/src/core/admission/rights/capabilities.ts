@@ -13,6 +13,7 @@ import {
   standingGrants,
   type WorkMeter,
 } from '@meup/protocol'
+import { texts } from '../../refusal-texts.js'
 import type { SpaceState } from '../../state/state.js'
 import { namedIn, revocable } from '../../state/trust/trust-fold.js'
 import {
@@ -22,13 +23,15 @@ import {
   notInFuture,
   type Refusal,
   type Right,
+  refuse,
   setByGateway,
+  unknownParticipant,
 } from '../context.js'
 
 /** Only members of the space get capabilities, and only from participants that hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   const { recipient, ...given } = envelope.payload as GrantPayload
-  if (!state.participants.has(recipient)) return stranger('/payload/recipient', recipient)
+  if (!state.participants.has(recipient)) return unknownParticipant('/payload/recipient', recipient)
   const existing = state.participants.granted(recipient)
   return checkGift(
     { ...given, from: envelope.from, to: recipient, path: '/payload/recipient', existing },
@@ -42,21 +45,13 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
 export const answerRights: Right = ({ envelope }, { state }) => {
   for (const id of correlations(envelope)) {
     const grant = state.trust.grants.get(id)
-    if (grant === undefined) {
-      const message = `no grant ${id} is in force: it was revoked or declined, has expired, or never existed`
-      return { code: 'not_found', path: '/correlationId', message }
-    }
+    if (grant === undefined)
+      return refuse('not_found', texts.unknownGrant, { id }, { path: '/correlationId' })
     if (grant.recipient !== envelope.from)
-      return forbidden(`${id} was granted to ${grant.recipient}. Only the recipient acknowledges it.`)
+      return forbidden(texts.othersGrant, { id, recipient: grant.recipient })
   }
   return undefined
 }
-
-export const stranger = (path: string, id: string): Refusal => ({
-  code: 'participant_not_found',
-  path,
-  message: `There is no participant ${id} in this space.`,
-})
 
 /** A grantor may revoke its own grants without a capability [MEUP-4.15]. */
 export const revokesOwn: Exemption = ({ kind, from, payload }, { state }) => {
@@ -79,18 +74,12 @@ export const revocationRights: Right = (admission, { state }) => {
   if (admission.revoked.length > 0) return undefined
   const { recipient, grantId } = payload
   const [grant] = named
-  if (grantId !== undefined && grant !== undefined) {
-    return forbidden(
-      `Only ${grant.grantor} revokes ${grantId}, or a participant with a configured capability. Ask one of them.`,
-    )
-  }
+  if (grantId !== undefined && grant !== undefined)
+    return forbidden(texts.revokedByOther, { grantor: grant.grantor, id: grantId })
   const what = grantId === undefined ? 'grant with only such capabilities' : `grant ${grantId}`
-  const message = `${recipient} has no ${what} that ${envelope.from} may revoke. It may have ended already.`
-  return {
-    code: 'not_found',
-    path: `/payload/${grantId === undefined ? 'capabilities' : 'grantId'}`,
-    message,
-  }
+  const values = { recipient, what, from: envelope.from }
+  const path = `/payload/${grantId === undefined ? 'capabilities' : 'grantId'}`
+  return refuse('not_found', texts.nothingToRevoke, values, { path })
 }
 
 /** Capabilities that a participant grants to another. */
@@ -108,8 +97,7 @@ interface Gift {
 /** Refuses grants to oneself, with a past expiry, or beyond what the grantor provably holds [MEUP-4.13]. */
 export function checkGift(gift: Gift, now: number, state: SpaceState, meter: WorkMeter): Refusal | undefined {
   const { from, to, path, capabilities, expiresAt } = gift
-  if (from === to)
-    return forbidden(`${from} cannot grant itself capabilities. Ask another participant.`, path)
+  if (from === to) return forbidden(texts.ownGrant, { from }, path)
   return (
     checkPatterns(capabilities, meter) ??
     notInFuture('/payload/expiresAt', expiresAt, now) ??
@@ -122,11 +110,7 @@ export function checkGift(gift: Gift, now: number, state: SpaceState, meter: Wor
 function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): Refusal | undefined {
   if (JSON.stringify(capabilities).length > givenText.list) {
     const path = '/payload/capabilities'
-    return {
-      code: 'invalid_payload',
-      path,
-      message: `${path} has more than ${givenText.list} characters. Use globs.`,
-    }
+    return refuse('invalid_payload', texts.longList, { path, characters: givenText.list }, { path })
   }
   try {
     compileCapabilities(capabilities, meter)
@@ -134,7 +118,7 @@ function checkPatterns(capabilities: readonly Capability[], meter: WorkMeter): R
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
     const path = `/payload/capabilities${error.path}`
-    return { code: 'invalid_payload', path, message: `${path}: ${error.problem}` }
+    return refuse('invalid_payload', texts.invalidPattern, { path, problem: error.problem }, { path })
   }
 }
 
@@ -156,12 +140,10 @@ function checkCoverage(
 ): Refusal | undefined {
   const index = firstBeyond(from, capabilities, state, meter)
   if (index === -1) return undefined
-  return {
-    code: 'grant_exceeds_own',
-    path: `/payload/capabilities/${index}`,
-    message: `${from} does not provably hold ${JSON.stringify(capabilities[index])}. Give what your own capabilities cover.`,
-    details: { index, capability: capabilities[index] },
-  }
+  const capability = capabilities[index]
+  const values = { from, capability: JSON.stringify(capability) }
+  const path = `/payload/capabilities/${index}`
+  return refuse('grant_exceeds_own', texts.beyondOwn, values, { path, details: { index, capability } })
 }
 
 /** Bounds the capabilities granted to one participant, and the grants of a space. */
@@ -171,33 +153,24 @@ function checkGrantLimits(
   meter: WorkMeter,
 ): Refusal | undefined {
   chargeRows(meter, trust.grants.size, 'grants to look at')
-  if (trust.grants.size >= standingGrants.all) {
-    return forbidden(`${standingGrants.all} grants are open in this space already. Revoke some first.`)
-  }
-  if (trust.grants.count(from) >= standingGrants.own) {
-    return forbidden(`${standingGrants.own} grants of ${from} are open already. Revoke some first.`)
-  }
+  if (trust.grants.size >= standingGrants.all)
+    return forbidden(texts.openGrants, { grants: standingGrants.all })
+  if (trust.grants.count(from) >= standingGrants.own)
+    return forbidden(texts.ownOpenGrants, { from, grants: standingGrants.own })
   // If the recipient keeps no earlier capabilities, this grant replaces all earlier ones of the same grantor, which then do not
   // count.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
   const more = measureCapabilities(capabilities)
-  if (given.own + more > givenText.own) {
-    return forbidden(`${from} has given ${givenText.own} characters of capabilities. Revoke some first.`)
-  }
-  if (given.all + more > givenText.all) {
-    return forbidden(
-      `${givenText.all} characters of capabilities are granted in this space. Revoke some first.`,
-    )
-  }
+  if (given.own + more > givenText.own)
+    return forbidden(texts.ownGivenText, { from, characters: givenText.own })
+  if (given.all + more > givenText.all) return forbidden(texts.givenText, { characters: givenText.all })
   const granted = [...existing, ...capabilities]
-  if (granted.length > patternLimits.capabilities) {
-    const maximum = `at most ${patternLimits.capabilities}`
-    return forbidden(
-      `${to} would hold ${granted.length} granted capabilities, ${maximum}. Revoke some first.`,
-    )
-  }
+  if (granted.length > patternLimits.capabilities)
+    return forbidden(texts.manyCapabilities, {
+      to,
+      capabilities: granted.length,
+      maximum: patternLimits.capabilities,
+    })
   if (existing.length === 0 || checkPatterns(granted, meter) === undefined) return undefined
-  return forbidden(
-    `${to} would hold too many regular expressions, or too much text. Revoke some grants first.`,
-  )
+  return forbidden(texts.costlyCapabilities, { to })
 }

@@ -1,7 +1,16 @@
 import { type InvitePayload, imitatedBy, type KickPayload, type WorkMeter } from '@meup/protocol'
+import { texts } from '../../refusal-texts.js'
 import type { SpaceState } from '../../state/state.js'
-import { forbidden, notInFuture, type Refusal, type Right, setByGateway } from '../context.js'
-import { checkGift, firstBeyond, stranger } from './capabilities.js'
+import {
+  forbidden,
+  notInFuture,
+  type Refusal,
+  type Right,
+  refuse,
+  setByGateway,
+  unknownParticipant,
+} from '../context.js'
+import { checkGift, firstBeyond } from './capabilities.js'
 
 const maxOpenInvitations = 1000
 
@@ -23,17 +32,13 @@ const name = '/payload/participantId'
 function checkInvitedName(id: string, { participants, trust }: SpaceState): Refusal | undefined {
   const { invitations, kicks } = trust
   const imitated = participants.has(id) ? undefined : imitatedBy(id, participants.ids())
-  if (imitated !== undefined)
-    return forbidden(`${id} could be mistaken for ${imitated}. Choose another name.`, name)
+  if (imitated !== undefined) return forbidden(texts.imitatedName, { id, other: imitated }, name)
   const invitation = invitations.get(id)
-  if (participants.has(id) && kicks.get(id) === undefined && invitation?.isUsed !== false) {
-    return forbidden(`${id} is already a member of the space. Grant it capabilities instead.`, name)
-  }
+  if (participants.has(id) && kicks.get(id) === undefined && invitation?.isUsed !== false)
+    return forbidden(texts.memberAlready, { id }, name)
   const isOneMore = invitation === undefined && !participants.isNamed(id)
   if (!isOneMore || invitations.size < maxOpenInvitations) return undefined
-  return forbidden(
-    `This space already has ${maxOpenInvitations} open invitations. Wait until some are used or expire.`,
-  )
+  return forbidden(texts.openInvitations, { invitations: maxOpenInvitations })
 }
 
 /**
@@ -49,18 +54,14 @@ function checkInviterHoldings(
   const { participants } = state
   const heldSets = [participants.configured(id), participants.granted(id)]
   if (heldSets.every((held) => firstBeyond(inviter, held, state, meter) === -1)) return undefined
-  const message = `${id} has more capabilities than ${inviter}. Ask a participant with as many to invite it.`
-  return { code: 'grant_exceeds_own', path: '/payload/participantId', message }
+  return refuse('grant_exceeds_own', texts.moreCapable, { id, inviter }, { path: name })
 }
 
 /** A participant cannot kick itself, so that the last one with this right remains. */
 export const kickRights: Right = ({ envelope, now }, { state }) => {
   const { participantId, untilTs } = envelope.payload as KickPayload
-  if (participantId === envelope.from) {
-    const message = `${participantId} cannot kick itself. Close the connection to leave.`
-    return forbidden(message, '/payload/participantId')
-  }
-  if (!state.participants.has(participantId)) return stranger('/payload/participantId', participantId)
+  if (participantId === envelope.from) return forbidden(texts.ownKick, { id: participantId }, name)
+  if (!state.participants.has(participantId)) return unknownParticipant(name, participantId)
   return notInFuture('/payload/untilTs', untilTs, now)
 }
 
@@ -69,5 +70,5 @@ export const pauseRights: Right = ({ envelope: { from, to, payload } }) => {
   if (payload.timeoutSeconds !== undefined) return undefined
   const own = to?.indexOf(from) ?? -1
   if (own === -1) return undefined
-  return forbidden(`${from} cannot resume itself. Leave it out, or set timeoutSeconds.`, `/to/${own}`)
+  return forbidden(texts.ownPause, { id: from }, `/to/${own}`)
 }

@@ -1,4 +1,5 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
+import { texts } from '../../refusal-texts.js'
 import { type CallDigests, digestCall } from '../../state/calls.js'
 import { type Admission, type AdmissionContext, forbidden, notInFuture, type Right } from '../context.js'
 import { checkRoom, notOpen, readProposed } from '../proposed.js'
@@ -15,7 +16,7 @@ export const withdrawalRights: Right = ({ envelope, now }, { state }) => {
     const proposal = state.calls.proposal(id, now)
     if (proposal === undefined) return notOpen(id)
     if (proposal.from === envelope.from) continue
-    return forbidden(`Only ${proposal.from} withdraws ${id}. Send ${Kind.mcpReject} to refuse it.`)
+    return forbidden(texts.othersProposal, { proposer: proposal.from, id })
   }
   return undefined
 }
@@ -27,14 +28,9 @@ export const rejectionRights: Right = (admission, space) => {
   for (const id of correlations(envelope)) {
     const proposal = space.state.calls.proposal(id, now)
     if (proposal === undefined) return notOpen(id)
-    if (proposal.from === from) {
-      return forbidden(`${id} is ${from}'s own proposal. Send ${Kind.mcpWithdraw} to take it back.`)
-    }
-    if (!proposal.rejectedBy.includes(from) && !couldFulfil(id, admission, space)) {
-      return forbidden(
-        `${from} may not send what ${id} proposes, and so cannot refuse it. Leave it to participants that may.`,
-      )
-    }
+    if (proposal.from === from) return forbidden(texts.ownProposal, { id, from })
+    if (!proposal.rejectedBy.includes(from) && !couldFulfil(id, admission, space))
+      return forbidden(texts.incapableRejection, { from, id })
   }
   return undefined
 }
@@ -57,12 +53,11 @@ export const fulfilmentRights: Right = ({ envelope, payload, now }, space) => {
       if (space.ids.findOrigin(id)?.kind === Kind.mcpProposal) return notOpen(id)
       continue
     }
-    if (proposal.rejectedBy.includes(envelope.from)) {
-      return forbidden(`${envelope.from} has rejected ${id}. Leave it to others.`)
-    }
+    if (proposal.rejectedBy.includes(envelope.from))
+      return forbidden(texts.rejectedBefore, { from: envelope.from, id })
     call ??= digestCall(envelope, payload)
     const differing = differences(call, proposal.data).join(' and ')
-    if (differing !== '') return forbidden(`${id} proposes another ${differing}. Send it as proposed.`)
+    if (differing !== '') return forbidden(texts.otherCall, { id, parts: differing })
   }
   return undefined
 }

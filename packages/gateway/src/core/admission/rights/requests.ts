@@ -1,6 +1,7 @@
 import { isElicitation, isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
-import { type Exemption, forbidden, type Right } from '../context.js'
+import { texts } from '../../refusal-texts.js'
+import { type Exemption, forbidden, type Right, refuse } from '../context.js'
 
 /** An addressee of a request may answer it without a capability [MEUP-3.7]. */
 export const answersAddressed: Exemption = (envelope, { state }) =>
@@ -12,13 +13,11 @@ export const responseRights: Right = ({ envelope }, { state }) => {
   const { from } = envelope
   for (const id of correlations(envelope)) {
     const request = state.calls.request(id)
-    if (request === undefined) {
-      return { code: 'not_found', path: '/correlationId', message: `no request ${id} waits for an answer` }
-    }
+    if (request === undefined)
+      return refuse('not_found', texts.unknownRequest, { id }, { path: '/correlationId' })
     if (request.to?.includes(from) === false)
-      return forbidden(`${id} was not addressed to ${from}. Only its addressees answer it.`)
-    if (request.answeredBy.includes(from))
-      return forbidden(`${from} has already answered ${id}. Each addressee answers once.`)
+      return forbidden(texts.notAddressed, { id, from, may: 'answer it' })
+    if (request.answeredBy.includes(from)) return forbidden(texts.answeredAlready, { from, id })
   }
   return undefined
 }
@@ -46,10 +45,9 @@ export const notificationRights: Right = ({ envelope }, { state }) => {
     const wasCalled = call.to?.includes(from)
     if (call.from === from && !wasCalled) continue
     if (wasCalled === false)
-      return forbidden(`${id} was not addressed to ${from}. Only its addressees send notifications about it.`)
-    if (to.length === 0 || to.some((each) => each !== call.from)) {
-      return forbidden(`A notification about ${id} is for its caller. Address ${call.from} only.`, '/to')
-    }
+      return forbidden(texts.notAddressed, { id, from, may: 'send notifications about it' })
+    if (to.length === 0 || to.some((each) => each !== call.from))
+      return forbidden(texts.callerOnly, { what: 'A notification', id, caller: call.from }, '/to')
   }
   return undefined
 }
@@ -62,12 +60,10 @@ export const elicitationRights: Right = ({ envelope }, { state }) => {
     const call = state.calls.request(id)
     if (call === undefined) continue
     if (call.to?.includes(from) !== true)
-      return forbidden(`${id} was not addressed to ${from}. Only its addressees send elicitations about it.`)
-    if (call.answeredBy.includes(from))
-      return forbidden(`${from} has already answered ${id}. Each addressee answers once.`)
-    if (to.length !== 1 || to[0] !== call.from) {
-      return forbidden(`An elicitation about ${id} is for its caller. Address ${call.from} only.`, '/to')
-    }
+      return forbidden(texts.notAddressed, { id, from, may: 'send elicitations about it' })
+    if (call.answeredBy.includes(from)) return forbidden(texts.answeredAlready, { from, id })
+    if (to.length !== 1 || to[0] !== call.from)
+      return forbidden(texts.callerOnly, { what: 'An elicitation', id, caller: call.from }, '/to')
   }
   return undefined
 }

@@ -12,7 +12,9 @@ import {
   type StepBudget,
   type Subject,
 } from '@meup/protocol'
+import { fillIn } from '@meup/protocol/error-texts'
 import type { ReadRights } from '../../may-read.js'
+import { texts } from '../../refusal-texts.js'
 import { Invitations, type OpenInvitation } from './invitations.js'
 
 /** A grant of one participant to another [MEUP-4.14]. */
@@ -287,8 +289,8 @@ class Kicks {
 /** The message to a kicked participant that connects again. */
 export function explainKick({ by, reason, until }: Kick): string {
   const end =
-    until === undefined ? 'ask to be invited again' : `come back at ${new Date(until).toISOString()}`
-  return `${by} has kicked you out${reason ? ` (${reason})` : ''}; ${end}`
+    until === undefined ? 'Ask to be invited again' : `Come back at ${new Date(until).toISOString()}`
+  return fillIn(texts.kicked, { by, reason: reason ? ` (${reason})` : '', advice: end })
 }
 
 /** The message of a kick, cut to the length of a close reason. */
