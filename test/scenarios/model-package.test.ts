@@ -42,14 +42,18 @@ test('without the package of models, an agent with one says what to install', as
   const agent = await agentOf(await sdkAlone([]))
   const error = await agent('acme/model').catch((reason: unknown) => reason)
   expect(error).toMatchObject({
-    message: expect.stringContaining('needs the package ai: install version 7 of it next to @meup/agent-sdk'),
+    code: 'not_configured',
+    details: { option: 'model' },
     cause: { code: 'ERR_MODULE_NOT_FOUND' },
   })
 })
 
 test('in a page it says that it does not run there', async () => {
   const agent = await agentOf(await sdkAlone(['browser']))
-  await expect(agent('acme/model')).rejects.toThrow('does not run in a page')
+  await expect(agent('acme/model')).rejects.toMatchObject({
+    code: 'not_configured',
+    details: { option: 'model' },
+  })
 })
 
 test('a page is built without the package of models', async () => {

@@ -2,7 +2,7 @@
 import { freshId } from '@meup/protocol'
 import { dialBrowser } from './adapters/browser-ws.js'
 import type { ConnectOptions } from './adapters/environment.js'
-import { ConnectionError } from './client/errors.js'
+import { noEnvironmentError } from './client/errors.js'
 import type { DialRequest } from './client/transport.js'
 import { openSpace } from './open-space.js'
 import type { SpaceClient } from './space-client.js'
@@ -13,10 +13,7 @@ const ownSession = freshId()
 /** Checks the options: a page has no environment that could complete them. */
 export function readEnvironment(options: ConnectOptions): DialRequest {
   const { as: _, directory: __, openProposals: ___, session = ownSession, url, space, ...given } = options
-  if (url === undefined || space === undefined)
-    throw new ConnectionError('not_configured', 'a page has no environment: name `url` and `space`', {
-      details: { option: url === undefined ? 'url' : 'space' },
-    })
+  if (url === undefined || space === undefined) throw noEnvironmentError(url === undefined ? 'url' : 'space')
   return { ...given, url, space, ...(session !== false && { session }) }
 }
 

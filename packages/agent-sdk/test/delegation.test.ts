@@ -3,6 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { TestSpaceOptions } from '@meup/gateway/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { awayError, timeoutError } from '../src/client/errors.js'
 
 type Handler = (turn: Turn) => Promise<unknown>
 
@@ -112,8 +113,8 @@ describe('an agent that asks another one', () => {
   })
 
   test.for<[string, Handler | undefined, string]>([
-    ['that is away', undefined, 'reviewer is away, and was not asked'],
-    ['that is slow', () => new Promise(() => {}), 'no chat within 50 ms'],
+    ['that is away', undefined, awayError('reviewer', false).message],
+    ['that is slow', () => new Promise(() => {}), timeoutError('chat', 50).message],
   ])('%s reads why it has no answer', async ([, reviewer, why]) => {
     const cancelled: AnyEnvelope[] = []
     const slow: Handler = async (turn) => {

@@ -3,6 +3,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { expect, onTestFinished, test } from 'vitest'
+import { agentErrors } from '../src/agent/errors.js'
 import { eventually } from './support/eventually.js'
 import { recordEnvelopes } from './support/record-envelopes.js'
 
@@ -98,7 +99,7 @@ test.for<[name: string, agent: () => AsyncGenerator<AgentEvent>, answer: string]
     async function* () {
       yield { thought: 'Hm.' }
     },
-    'I could not answer: the agent gave no answer',
+    `I could not answer: ${agentErrors.emptyAnswer().message}`,
   ],
 ])('an agent that %s', async ([, agent, answer]) => {
   const at = await here()

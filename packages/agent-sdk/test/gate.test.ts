@@ -2,6 +2,7 @@ import { type DialRequest, SpaceClient } from '@meup/agent-sdk/internal'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { SafetyError } from '@meup/safety'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { usedIdError } from '../src/client/errors.js'
 import { scriptedDial } from './support/scripted-line.js'
 
 const key = 'EXK-0123456789AB'
@@ -77,7 +78,7 @@ test('what is sent again goes out again as it went the first time', async () => 
   const draft = { id: 'said', ...thought(key) }
   const acknowledged = [seat.send(draft), seat.send(draft)]
   expect(first.sent).toHaveLength(1)
-  await expect(seat.send({ id: 'said', ...thought(mark) })).rejects.toThrow(/another envelope with the id/)
+  await expect(seat.send({ id: 'said', ...thought(mark) })).rejects.toThrow(usedIdError('said').message)
   vi.spyOn(Math, 'random').mockReturnValue(0)
   first.close(1006)
   const second = await next()

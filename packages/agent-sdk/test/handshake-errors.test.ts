@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createHandshakeError, getRetryAfterMs } from '../src/client/errors.js'
 
 const answered = (status: number, { body = '', retryAfter }: { body?: string; retryAfter?: string } = {}) =>
-  createHandshakeError({ status, body, retryAfter })
+  createHandshakeError({ url: 'http://127.0.0.1:1', status, body, retryAfter })
 
 test.for([
   [400, 'invalid_request'],

@@ -4,6 +4,7 @@ import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { timeoutError } from '../src/client/errors.js'
 import { eventually } from './support/eventually.js'
 import { recordEnvelopes } from './support/record-envelopes.js'
 
@@ -101,7 +102,7 @@ const cases: readonly Case[] = [
   [
     'calls a tool that does not answer',
     (turn) => turn.reason('Looking', (run) => run.call('ana/hangs', {}, { why: 'to see', timeoutMs: 100 })),
-    'I could not answer: no response within 100 ms',
+    `I could not answer: ${timeoutError('response', 100).message}`,
   ],
   [
     'gives a tool what it does not take',
@@ -201,7 +202,7 @@ test.for<[name: string, script: Parameters<typeof scriptedModel>[0], answer: Reg
   [
     'dies half-way',
     () => [{ text: 'It' }, { end: 'broken' }],
-    /^I could not answer: script of scripted broke off its answer without a finish reason: It$/,
+    /^I could not answer: script of scripted broke off its answer without a finish reason\. .* It$/,
   ],
   ['answers nothing', [[{ reasoning: 'Hm.' }]], /^I could not answer: the model gave no answer/],
   ['is overloaded', [[{ error: new Error('Overloaded') }]], /^I could not answer: .*Overloaded/],

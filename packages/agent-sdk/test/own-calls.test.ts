@@ -10,6 +10,7 @@ import { type TestSpaceOptions, testToken } from '@meup/gateway/testing'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { agentErrors } from '../src/agent/errors.js'
 import { eventually } from './support/eventually.js'
 import { caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 import { standing } from './support/standing.js'
@@ -306,7 +307,7 @@ describe('bad input', () => {
     const { bot } = await here()
     bot.tool('there', {}, () => 'fine')
     expect(await rejection(bot.call('me/gone'))).toMatchObject({ message: 'there is no tool gone' })
-    expect(() => bot.tool('', {}, () => 'fine')).toThrow(/a tool needs a name/)
+    expect(() => bot.tool('', {}, () => 'fine')).toThrow(agentErrors.unnamedTool().message)
   })
 })
 
@@ -326,7 +327,9 @@ describe('a tool as a value', () => {
   test('does not take the place of another one', async () => {
     const { bot } = await here()
     bot.tool(weather)
-    expect(() => bot.tool(tool('weather', {}, () => 'sun'))).toThrow(/the tool weather is offered already/)
+    expect(() => bot.tool(tool('weather', {}, () => 'sun'))).toThrow(
+      agentErrors.offeredTool('weather').message,
+    )
   })
 
   test('with a wrong schema is refused when it is made', () => {

@@ -128,13 +128,14 @@ describe('giving up', () => {
     const error = await catchFailure(here.ana.call('files/wait', {}, { timeoutMs: 20, context: 'c' }))
     expect(error).toBeInstanceOf(ConnectionError)
     expect(error).toMatchObject({ code: 'timeout', details: { timeoutMs: 20 } })
-    expect(await stopped).toBe('no response within 20 ms')
+    const late = (error as ConnectionError).message
+    expect(await stopped).toBe(late)
     const asked = await heard.until(byKind('mcp.request'))
     const received = await heard.until((e) => e.kind === 'mcp.request' && e.id !== asked.id)
     expect(received).toMatchObject({ to: ['files'], context: 'c', correlationId: asked.id })
     expect(received.payload).toMatchObject({
       method: 'notifications/cancelled',
-      params: { requestId: asked.id, reason: 'no response within 20 ms' },
+      params: { requestId: asked.id, reason: late },
     })
     await caughtUp(here.files, heard)
     expect(heard.all.filter(byKind('mcp.response'))).toEqual([])

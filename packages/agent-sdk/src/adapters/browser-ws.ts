@@ -1,5 +1,5 @@
 import { SUBPROTOCOL } from '@meup/protocol'
-import { ConnectionError } from '../client/errors.js'
+import { unreachableError } from '../client/errors.js'
 import { type Dial, socketUrl } from '../client/transport.js'
 
 /** Methods of the browser's WebSocket that are used here. */
@@ -40,13 +40,6 @@ export const dialBrowser: Dial = (request, events, signal) =>
     }
     socket.onclose = ({ code, reason }) => {
       if (opened) events.close(code, reason)
-      else
-        reject(
-          new ConnectionError(
-            'unreachable',
-            `no socket at ${request.url}: unreachable, or the token is wrong`,
-            { details: { url: request.url } },
-          ),
-        )
+      else reject(unreachableError(request.url, 'the address or the token is wrong'))
     }
   })

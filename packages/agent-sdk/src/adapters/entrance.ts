@@ -6,7 +6,7 @@ let next: Entrance | undefined
 
 /** Redirects the next `connect()` call that names no gateway. The returned function cancels that. */
 export function leadNextConnect(entrance: Entrance): () => void {
-  if (next !== undefined) throw new Error('another program has not connected yet; await it first')
+  if (next !== undefined) throw new Error('another program has not connected yet. Await its connect() first.')
   next = entrance
   return () => {
     if (next === entrance) next = undefined

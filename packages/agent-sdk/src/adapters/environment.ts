@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path'
 import { traceEndpoint } from '@meup/folds'
 import { freshId } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
-import { ConnectionError } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
+import { optionError } from './errors.js'
 
 export interface ConnectOptions extends Partial<Omit<DialRequest, 'session'>> {
   /**
@@ -41,8 +41,8 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const running = folder === undefined ? undefined : readRunning(folder)
   const url = given.url ?? env.MEUP_URL ?? running?.url
   const space = given.space ?? env.MEUP_SPACE ?? running?.spaces[0]
-  if (url === undefined) throw missing('url', 'the gateway', 'set MEUP_URL, or start one here with meup up')
-  if (space === undefined) throw missing('space', 'the space', 'name it with --space, `space` or MEUP_SPACE')
+  if (url === undefined) throw optionError('gateway', {})
+  if (space === undefined) throw optionError('space', {})
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const nearby = isElsewhere ? undefined : folder // Local tokens are only sent to the local gateway.
@@ -90,15 +90,11 @@ function readToken(folder: string, space: string, as: string | undefined): strin
   const own = statSync(folderOfSpace, { throwIfNoEntry: false })?.isDirectory() ? folderOfSpace : tokens
   if (as !== undefined) {
     const file = join(own, as)
-    if (!existsSync(file))
-      throw missing('token', `the token of ${as}`, `there is no ${file}; is ${as} in the space.yaml?`)
+    if (!existsSync(file)) throw optionError('token', { as, file })
     return readFileSync(file, 'utf8').trim()
   }
   const names = existsSync(own) ? readdirSync(own) : []
   if (names.length === 1 && names[0] !== undefined) return readFileSync(join(own, names[0]), 'utf8').trim()
   if (names.length === 0) return undefined
-  throw missing('as', 'the participant', `set MEUP_PARTICIPANT or \`as\` to one of ${names.join(', ')}`)
+  throw optionError('participant', { known: names })
 }
-
-const missing = (option: string, what: string, remedy: string): ConnectionError =>
-  new ConnectionError('not_configured', `${what} is not known: ${remedy}`, { details: { option } })

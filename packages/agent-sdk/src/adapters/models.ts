@@ -10,6 +10,7 @@ import { createMask } from '../transcript/mask.js'
 import type { TranscriptStore } from '../transcript/store.js'
 import { beginDialogues } from './ai-sdk/ai-dialogue.js'
 import { listCredentials } from './credentials.js'
+import { optionError } from './errors.js'
 import { TranscriptFile } from './transcript-file.js'
 
 /** The participant that the model answers for. */
@@ -34,8 +35,7 @@ export async function openModels(options: AgentOptions, owner: Owner): Promise<M
 
 function chooseMode(given: string | undefined): TranscriptMode {
   const mode = transcriptModes.find((each) => each === (given || 'on'))
-  if (mode === undefined)
-    throw new TypeError(`a transcript is one of ${transcriptModes.join(', ')}, not ${given}`)
+  if (mode === undefined) throw optionError('transcript', { given: String(given), modes: transcriptModes })
   return mode
 }
 

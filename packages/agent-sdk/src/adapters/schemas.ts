@@ -1,3 +1,4 @@
+import { schemaErrors } from '../agent/errors.js'
 import type { Checked, JsonSchema } from '../agent/schemas.js'
 
 /** `allErrors` generates flat code: otherwise large schemas would overflow the stack. */
@@ -29,8 +30,7 @@ export async function describeZod(schema: object): Promise<JsonSchema> {
   if (converter !== undefined) return { ...converter.zodToJsonSchema(schema as Zod3) }
   const ai = await import('ai').catch(() => undefined)
   if (ai !== undefined) return { ...(await ai.asSchema(schema as Zod).jsonSchema) }
-  const advice = 'use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, next to @meup/agent-sdk'
-  throw new Error(`this version of zod gives no JSON Schema; ${advice}`)
+  throw schemaErrors.oldZod()
 }
 
 type Zod3 = Parameters<typeof import('zod-to-json-schema').zodToJsonSchema>[0]

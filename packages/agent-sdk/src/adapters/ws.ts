@@ -35,7 +35,10 @@ export const dialWs: Dial = (request, events, signal) =>
     socket.on('unexpected-response', (_, response) => {
       const { statusCode: status = 0, headers } = response
       readBody(response).then(
-        (body) => reject(createHandshakeError({ status, body, retryAfter: headers['retry-after'] })),
+        (body) =>
+          reject(
+            createHandshakeError({ url: request.url, status, body, retryAfter: headers['retry-after'] }),
+          ),
         fail,
       )
     })

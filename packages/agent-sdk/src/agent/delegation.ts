@@ -9,7 +9,7 @@ import {
   ProtocolError,
 } from '@meup/protocol'
 import type { Answer, BaseClient } from '../client/base-client.js'
-import { ConnectionError } from '../client/errors.js'
+import { awayError, ConnectionError } from '../client/errors.js'
 import type { Draft } from '../client/types.js'
 import type { WaitOptions } from '../client/wait.js'
 import type { Reasoning } from './reasoning.js'
@@ -75,9 +75,7 @@ async function whenHere(space: BaseClient, agent: string, signal: AbortSignal): 
     await space.whenPresent([agent], { timeoutMs: isComing ? startingMs : awayMs, signal })
   } catch (error) {
     if (!(error instanceof ConnectionError) || error.code !== 'timeout') throw error
-    throw new ConnectionError('participant_away', `${agent} is away, and was not asked`, {
-      details: { participant: agent },
-    })
+    throw awayError(agent, false)
   }
 }
 

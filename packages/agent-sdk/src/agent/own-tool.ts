@@ -1,5 +1,6 @@
 import { isObject } from '@meup/folds'
 import type { EnvelopeOf, Kind } from '@meup/protocol'
+import { agentErrors, schemaErrors } from './errors.js'
 import type { Reasoning, ReasonOptions } from './reasoning.js'
 import {
   type InputSchema,
@@ -58,7 +59,7 @@ export function tool<Schema extends InputSchema>(
   { description, input, annotations }: ToolDefinition<Schema>,
   handler: ToolHandler<Schema>,
 ): OwnTool {
-  if (name === '') throw new TypeError('a tool needs a name')
+  if (name === '') throw agentErrors.unnamedTool()
   const refuse = (error: unknown): never => {
     throw refusal(name, error)
   }
@@ -81,13 +82,11 @@ const noArguments: StandardSchema<object> = {
 }
 
 const refusal = (name: string, error: unknown): unknown =>
-  error instanceof TypeError
-    ? new TypeError(`the tool ${name} cannot be offered: its input ${error.message}`, { cause: error.cause })
-    : error
+  error instanceof TypeError ? agentErrors.refusedTool(name, error) : error
 
 /** Requires an object schema, like MCP: clients that find another type in a tool list reject the whole list. */
 function toObjectSchema(schema: JsonSchema): JsonSchema {
   const { type = 'object' } = schema
-  if (type !== 'object') throw new TypeError(`is of the type ${JSON.stringify(type)}; it must be an object`)
+  if (type !== 'object') throw schemaErrors.notAnObject(type)
   return { type, ...schema }
 }

@@ -1,6 +1,7 @@
 import { cut } from '@meup/folds'
 import { setLongTimeout } from '../client/wait.js'
 import type { LiveText } from './deltas.js'
+import { agentErrors } from './errors.js'
 import { frameMessage } from './frame-message.js'
 import type { Reasoning } from './reasoning.js'
 import type { CallableTool } from './space-tools.js'
@@ -119,7 +120,7 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   } finally {
     await thoughts.end()
   }
-  if (text.trim() === '') throw new Error('the agent gave no answer')
+  if (text.trim() === '') throw agentErrors.emptyAnswer()
   return text.trim()
 }
 

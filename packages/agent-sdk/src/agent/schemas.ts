@@ -1,7 +1,7 @@
 import { isObject } from '@meup/folds'
-import { getErrorMessage } from '@meup/protocol'
 import { type Static, type TSchema, Kind as typeBoxKind } from '@sinclair/typebox'
 import { compileJsonSchema, describeZod } from '#schemas'
+import { schemaErrors } from './errors.js'
 import { findSchemaFault, hasKeyword } from './schema-keywords.js'
 
 /** The members of Standard Schema that are used here. zod, valibot and arktype implement it. */
@@ -98,35 +98,31 @@ function describeStandard(schema: StandardSchema, adapt: Adapt): Promise<JsonSch
   const { jsonSchema, vendor = 'this library' } = schema['~standard']
   if (jsonSchema !== undefined)
     return Promise.resolve(adapt(toData(describing(() => jsonSchema.input({ target })))))
-  if (vendor === 'zod') return describeZod(schema).then(adapt, rethrowAs('has no JSON Schema'))
-  const advice = 'update it, or wrap the schema, as toStandardJsonSchema() of @valibot/to-json-schema does'
-  throw new TypeError(`is a schema of ${vendor}, which has no JSON Schema; ${advice}`)
+  if (vendor === 'zod') return describeZod(schema).then(adapt, rethrowAs(schemaErrors.notJson))
+  throw schemaErrors.undescribed(vendor)
 }
 
 function describing<Value>(describe: () => Value): Value {
   try {
     return describe()
   } catch (error) {
-    return rethrowAs('has no JSON Schema')(error)
+    throw schemaErrors.notJson(error)
   }
 }
 
 const rethrowAs =
-  (problem: string) =>
+  (explain: (cause: unknown) => TypeError) =>
   (error: unknown): never => {
-    throw new TypeError(`${problem}: ${getErrorMessage(error)}`, { cause: error })
+    throw explain(error)
   }
 
 function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
-  if (!isObject(schema) || !hasKeyword(schema)) {
-    const advice = 'use Type.Object({ … }) of @sinclair/typebox, z.object({ … }) of zod, or a JSON Schema'
-    throw new TypeError(`is not a schema; ${advice}`)
-  }
+  if (!isObject(schema) || !hasKeyword(schema)) throw schemaErrors.notASchema()
   const plain = toData(schema)
   const fault = findSchemaFault(plain)
-  if (fault !== undefined) throw new TypeError(`is not a JSON Schema: ${fault}`)
+  if (fault !== undefined) throw schemaErrors.notAJsonSchema(fault)
   const adapted = adapt(plain)
-  const validator = compileJsonSchema(adapted).catch(rethrowAs('is not a JSON Schema'))
+  const validator = compileJsonSchema(adapted).catch(rethrowAs(schemaErrors.notAJsonSchema))
   return {
     jsonSchema: validator.then(() => adapted),
     check: async (value, what) => (await validator)(value, what),
@@ -137,5 +133,5 @@ function readPlain(schema: unknown, adapt: Adapt): ReadSchema {
 function toData(schema: unknown): JsonSchema {
   const data: unknown = describing(() => JSON.parse(JSON.stringify(schema)))
   if (isObject(data)) return data
-  throw new TypeError('has a JSON Schema that is not an object')
+  throw schemaErrors.notData()
 }

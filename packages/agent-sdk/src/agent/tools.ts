@@ -18,6 +18,7 @@ import { ReplayEnd } from '../client/replay-end.js'
 import type { Requests } from '../client/requests.js'
 import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
+import { agentErrors } from './errors.js'
 import { GoneAskers } from './gone-askers.js'
 import {
   listChangedMethod,
@@ -122,7 +123,7 @@ export class Tools implements ClientHandler {
   add(tool: OwnTool): void {
     const known = this.#tools.get(tool.name)
     if (known === tool) return
-    if (known !== undefined) throw new TypeError(`the tool ${tool.name} is offered already`)
+    if (known !== undefined) throw agentErrors.offeredTool(tool.name)
     this.#tools.set(tool.name, tool)
     this.#listing = undefined
     this.#onOffered()

@@ -11,7 +11,7 @@ import {
 } from '@meup/protocol'
 import { loadGuards } from '#guard'
 import { type Answer, type BaseClient, createChat, createNoAnswer } from '../client/base-client.js'
-import { abortedError, ConnectionError } from '../client/errors.js'
+import { abortedError, ConnectionError, openTurnsError } from '../client/errors.js'
 import { whenResumed } from '../client/retry.js'
 import { type ChatOptions, type Draft, type ThinkingLevel, thinkingLevels } from '../client/types.js'
 import { streamEvents, type WaitOptions } from '../client/wait.js'
@@ -30,6 +30,7 @@ import {
   reviewDraft,
 } from './delegation.js'
 import type { Deltas, LiveText } from './deltas.js'
+import { agentErrors } from './errors.js'
 import {
   type History,
   type MemoryBounds,
@@ -160,8 +161,7 @@ export class ClientTurn implements Turn {
       let text = ''
       for await (const piece of untilAborted(answer, this.signal)) {
         text += piece
-        if (text.length > maxAnswerChars)
-          throw new Error(`the answer is longer than ${maxAnswerChars} characters`)
+        if (text.length > maxAnswerChars) throw agentErrors.longAnswer(maxAnswerChars)
         live.push(piece)
       }
       // Deltas must not be sent after the answer.
@@ -527,8 +527,7 @@ export class Turns {
     }
     this.#busyReplies.add(turn.trigger)
     if (!this.#isFull) {
-      const message = `${this.#open.size} turns are open, ${own} of ${turn.from}; messages are refused until one has ended`
-      this.#report(new ConnectionError('queue_full', message, { details: { limit: all } }), turn)
+      this.#report(openTurnsError(all, this.#open.size, own, turn.from), turn)
     }
     this.#isFull = true
     return false

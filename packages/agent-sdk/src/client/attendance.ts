@@ -1,5 +1,5 @@
 import { type AnyEnvelope, Kind, type ParticipantDetails, type WelcomePayload } from '@meup/protocol'
-import { abortedError, ConnectionError } from './errors.js'
+import { abortedError, awayError, type ConnectionError } from './errors.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import { onAbort } from './on-abort.js'
 import type { CallOptions } from './types.js'
@@ -74,13 +74,13 @@ export class Attendance implements ClientHandler {
         this.#watches.delete(watch)
         settle()
       }
-      const aborted = (): void => end(() => reject(abortedError({ reason: signal?.reason })))
+      const aborted = (): void => end(() => reject(abortedError(signal)))
       const check = (): void => {
         cancel()
         const leftMs = Math.min(this.#expectedUntil(id, begunAt), maxAt) - Date.now()
         if (this.isHere(id)) end(resolve)
         else if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
-        else if (isRead) end(() => reject(this.#createError(id, 'the call was not sent')))
+        else if (isRead) end(() => reject(this.#createError(id, false)))
         else {
           // Handles frames first that arrived while this process was busy: they may report presence.
           isRead = true
@@ -126,7 +126,7 @@ export class Attendance implements ClientHandler {
       if (leftMs > 0) cancel = setLongTimeout(leftMs, check)
       else {
         end()
-        onGone(this.#createError(id, 'whether it carried out the call is not known'))
+        onGone(this.#createError(id, true))
       }
     }
     const watch: Watch = { id, check, end }
@@ -202,11 +202,7 @@ export class Attendance implements ClientHandler {
       : this.#restoredAt + regroupMs
   }
 
-  #createError(id: string, fate: string): ConnectionError {
-    const { state } = this.#find(id)?.program ?? {}
-    const program = state === undefined ? '' : `, its program is ${state}`
-    return new ConnectionError('participant_away', `"${id}" is away${program}: ${fate}`, {
-      details: { participant: id },
-    })
+  #createError(id: string, isSent: boolean): ConnectionError {
+    return awayError(id, isSent, this.#find(id)?.program?.state)
   }
 }

@@ -19,7 +19,7 @@ import {
 import { Attendance } from './attendance.js'
 import { OwnRequests, readToolResult } from './calls.js'
 import { ClientConnection } from './connection.js'
-import { ConnectionError, endedError } from './errors.js'
+import { endedError, postedKindError, unnamedToolError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
 import {
@@ -160,9 +160,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   }
 
   get welcome(): WelcomePayload {
-    if (this.#welcome === undefined) {
-      throw new ConnectionError('closed', 'The client is not connected to a space yet.')
-    }
+    if (this.#welcome === undefined) throw new Error('not connected yet')
     return this.#welcome
   }
 
@@ -250,8 +248,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
    * `observe.typing` are not logged and never acknowledged: use `post`.
    */
   async send(draft: Draft): Promise<AnyEnvelope> {
-    if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping)
-      throw new TypeError(`${draft.kind} is not acknowledged: use post()`)
+    if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping) throw postedKindError(draft.kind)
     const id = draft.id ?? freshId()
     return this.#connection.send(id, { ...draft, id })
   }
@@ -320,7 +317,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
    */
   async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     const slash = tool.indexOf('/')
-    if (slash < 1) throw new TypeError(`name a tool as participant/tool, not ${JSON.stringify(tool)}`)
+    if (slash < 1) throw unnamedToolError(tool)
     const params = { name: tool.slice(slash + 1), arguments: args }
     return readToolResult(await this.#calls.make(tool.slice(0, slash), 'tools/call', params, options))
   }

@@ -144,7 +144,7 @@ export class OwnRequests {
       if (!('outcome' in first)) return { result: getResult(first.payload), id: first.id }
       unwatch()
       response.catch(() => {}) // The proposal's outcome is awaited instead.
-      this.#requests.fail(id, new ConnectionError('aborted', 'the call is proposed'))
+      this.#requests.fail(id, abortedError({ reason: 'the call is proposed' }))
       return await this.#whenApproved(Promise.resolve(first), options)
     } catch (error) {
       if (error instanceof ConnectionError) {
@@ -248,5 +248,5 @@ function createDraft(kind: string, { to, options }: Call, payload: object): Draf
 export function readToolResult({ result, id, approvedBy }: CallAnswer): ToolResult {
   const parsed = { ...parseToolResult(result), id, ...omitUndefined({ approvedBy }) }
   if (result.isError !== true) return parsed
-  throw new ToolError(parsed.text || 'the tool failed without saying why', undefined, undefined, parsed)
+  throw new ToolError(parsed.text, undefined, undefined, parsed)
 }

@@ -11,7 +11,17 @@ import {
   parseExact,
   type WelcomePayload,
 } from '@meup/protocol'
-import { ConnectionError, endedError, errorDetails, getRetryAfterMs, unreachableError } from './errors.js'
+import {
+  type ConnectionError,
+  endedError,
+  errorDetails,
+  getRetryAfterMs,
+  lostError,
+  malformedError,
+  unacknowledgedError,
+  unreachableError,
+  usedIdError,
+} from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
 import type { OutboundSafety } from './outbound-safety.js'
@@ -222,7 +232,7 @@ export class ClientConnection {
     const before = received()
     line.unwatch = setLongTimeout(welcomeMs, () => {
       if (!line.transport?.countsFrames && received() - before >= minWelcomeBytes) this.#expectWelcome(line)
-      else this.#giveUp(line, `no welcome came within ${welcomeMs} ms`)
+      else this.#giveUp(line, lostError(`no welcome came within ${welcomeMs} ms`))
     })
   }
 
@@ -235,7 +245,7 @@ export class ClientConnection {
     line.unwatch = watchSilence(limitMs, transport.received, () => {
       // A browser may be receiving a large frame, which it sees only when it is complete: waits longer next time.
       if (this.#isOwed) this.#patience = Math.min(2 * this.#patience, maxPatience)
-      this.#giveUp(line, `nothing was received for ${limitMs} ms`)
+      this.#giveUp(line, lostError(`nothing was received for ${limitMs} ms`))
     })
   }
 
@@ -244,12 +254,12 @@ export class ClientConnection {
   }
 
   /** Abandons the socket without waiting for its `close` event: a dead connection does not answer a close frame. */
-  #giveUp(line: Line, why: string): void {
+  #giveUp(line: Line, error: ConnectionError): void {
     const { transport } = line
     this.#endLine()
     if (transport?.terminate) transport.terminate()
-    else transport?.close(closeCodes.heartbeatLost, why)
-    this.#onLost(new ConnectionError('unreachable', why))
+    else transport?.close(closeCodes.heartbeatLost, error.message)
+    this.#onLost(error)
   }
 
   #endLine(): void {
@@ -274,7 +284,7 @@ export class ClientConnection {
       return
     }
     if (this.#welcomed !== undefined) {
-      this.#onMalformed(new ConnectionError('malformed', `${envelope.kind} came before the welcome`))
+      this.#onMalformed(malformedError(`${envelope.kind} came before the welcome`))
       return
     }
     if (envelope.kind === Kind.systemError) {
@@ -339,9 +349,7 @@ export class ClientConnection {
     const why = this.#protocolFailure?.message ?? `${reason || 'the connection was lost'} (${code})`
     this.#protocolFailure = undefined
     const refusal = final.get(code)
-    this.#onLost(
-      refusal === undefined ? new ConnectionError('unreachable', why) : new ProtocolError(refusal, why),
-    )
+    this.#onLost(refusal === undefined ? lostError(why) : new ProtocolError(refusal, why))
   }
 
   #onLost(error: ProtocolError | ConnectionError): void {
@@ -425,11 +433,10 @@ class Pending {
   add(id: string, original: string, text = original): Promise<AnyEnvelope> {
     const known = this.#sent.get(id)
     if (known !== undefined && known.original !== original) {
-      throw new TypeError(`another envelope with the id ${id} is on its way; use a fresh id`)
+      throw usedIdError(id)
     }
     if (known === undefined && this.#sent.size >= maxPending) {
-      const message = `${maxPending} envelopes are unacknowledged; await the promises of send()`
-      throw new ConnectionError('queue_full', message, { details: { limit: maxPending } })
+      throw unacknowledgedError(maxPending)
     }
     return new Promise((resolve, reject) => {
       const waiters = [...(known?.waiters ?? []), { resolve, reject }]

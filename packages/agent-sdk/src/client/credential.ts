@@ -1,4 +1,4 @@
-import { ConnectionError } from './errors.js'
+import { invalidCredentialError } from './errors.js'
 
 /** Characters allowed in an HTTP header. Checked here, because the platform's error would quote the whole credential. */
 const isHeaderSafe = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
@@ -10,10 +10,5 @@ const isHeaderSafe = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test
 export function readCredential(text: string, name: string): string {
   const trimmed = text.trim()
   if (isHeaderSafe(trimmed)) return trimmed
-  const problem = 'has a line break or another character that an HTTP header cannot hold'
-  throw new ConnectionError(
-    'not_configured',
-    `the ${name} ${problem}; check that it was copied whole, and alone`,
-    { details: { option: name } },
-  )
+  throw invalidCredentialError(name)
 }

@@ -1,3 +1,4 @@
+import { programEndedText } from '@meup/folds'
 import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
@@ -72,21 +73,90 @@ export class ConnectionError extends Error {
   }
 }
 
+// The texts: what happened, with the value. What to do, unless the hint of the code says it. Functions, so that a page loads
+// only those that it uses.
+
+type Options = Omit<ConnectionErrorOptions, 'details'>
+
+const local = (code: LocalErrorCode, message: string, details: LocalErrorDetails, options?: Options) =>
+  new ConnectionError(code, message, { ...options, details })
+
 /**
  * Thrown by `thought`, `call`, `conclude` and `reply` of a turn after its `signal` was aborted: the question was retracted, the
  * run interrupted or cancelled, the agent restarted or kicked.
  */
-export const abortedError = ({ reason }: Pick<AbortSignal, 'reason'>): ConnectionError =>
-  new ConnectionError('aborted', `aborted: ${String(reason)}`)
+export const abortedError = (signal: Pick<AbortSignal, 'reason'> | undefined) =>
+  new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`)
 
 /** The client was closed, or has lost its connection for good. */
-export const endedError = (): ConnectionError => new ConnectionError('closed', 'the connection is closed')
+export const endedError = () => new ConnectionError('closed', 'the connection is closed')
 
-export const unreachableError = (url: string, reason: string, options?: ErrorOptions): ConnectionError =>
-  new ConnectionError('unreachable', `no gateway answers at ${url}: ${reason}`, {
-    ...options,
-    details: { url },
-  })
+export const brokenExportError = (options?: ErrorOptions) =>
+  new ConnectionError('closed', 'the export broke off before its end. Export it again.', options)
+
+export const unreachableError = (url: string, reason: string, options?: Options) =>
+  local('unreachable', `no gateway answers at ${url}: ${reason}`, { url }, options)
+
+/** A connection was lost, which is retried. */
+export const lostError = (reason: string) => new ConnectionError('unreachable', reason)
+
+export const unguardedError = (reason: string) =>
+  new ConnectionError('unreachable', `the scanner for secrets could not be loaded: ${reason}`)
+
+export const timeoutError = (what: string, timeoutMs: number, details?: object, options?: ErrorOptions) =>
+  local('timeout', `no ${what} within ${timeoutMs} ms`, { timeoutMs, ...details }, options)
+
+/** `isSent`: the call may have been carried out. `state`: that of the participant's program, if known. */
+export const awayError = (participant: string, isSent: boolean, state?: string) => {
+  const program = state === undefined ? '' : `, its program is ${state}`
+  const fate = isSent ? 'whether it carried out the call is not known' : 'nothing was sent to it'
+  return local('participant_away', `"${participant}" is away${program}: ${fate}`, { participant })
+}
+
+export const programEndedError = (participant: string) =>
+  local('program_ended', programEndedText(participant), { participant })
+
+export const unacknowledgedError = (limit: number) =>
+  local('queue_full', `${limit} envelopes are unacknowledged. Await the promises of send().`, { limit })
+
+export const openTurnsError = (limit: number, open: number, own: number, asker: string) => {
+  const advice = 'Answer faster, or raise `queue`: messages are refused until a turn has ended.'
+  return local('queue_full', `${open} turns are open, ${own} of ${asker}. ${advice}`, { limit })
+}
+
+export const malformedError = (problem: string) =>
+  new ConnectionError('malformed', `the gateway sent an invalid frame: ${problem}`)
+
+/** `message` ends with what to do. */
+export const notConfiguredError = (option: string, message: string, options?: ErrorOptions) =>
+  local('not_configured', message, { option }, options)
+
+export const notAnAddressError = (url: string) =>
+  local('not_configured', `${url} is not an address like http://127.0.0.1:8080`, { option: 'url', url })
+
+/** Does not quote the credential. */
+export const invalidCredentialError = (name: string) => {
+  const problem = 'has a line break or another character that an HTTP header cannot hold'
+  return notConfiguredError(name, `the ${name} ${problem}. Check that it was copied whole, and alone.`)
+}
+
+export const invalidNumberError = (name: string, value: number, minimum: number) =>
+  notConfiguredError(name, `${name} is ${value}. Set a number from ${minimum} on.`)
+
+export const noEnvironmentError = (option: string) =>
+  notConfiguredError(option, 'a page has no environment. Name `url` and `space`.')
+
+export const postedKindError = (kind: string) =>
+  new TypeError(`${kind} is not acknowledged. Send it with post().`)
+
+export const unnamedToolError = (tool: string) =>
+  new TypeError(`${JSON.stringify(tool)} names no participant. Name a tool as participant/tool.`)
+
+export const usedIdError = (id: string) =>
+  new TypeError(`another envelope with the id ${id} is on its way. Use a fresh id.`)
+
+export const noCapabilityError = (proposal: string, why: string) =>
+  new TypeError(`${proposal} ${why}. Approve it alone, or grant what you mean with grant().`)
 
 /** Thrown if a tool fails: with a JSON-RPC error, or with a result that has `isError`. */
 export class ToolError extends Error {
@@ -99,7 +169,7 @@ export class ToolError extends Error {
     /** The complete result, if the tool ran and failed. */
     readonly result?: ToolResult,
   ) {
-    super(message)
+    super(message || 'the tool failed without saying why')
   }
 }
 
@@ -132,21 +202,21 @@ const finalStatuses: ReadonlyMap<number, ErrorCode> = new Map([
 
 /** An HTTP response other than 101 to a WebSocket handshake. */
 interface HandshakeAnswer {
+  /** The address of the gateway. */
+  readonly url: string
   readonly status: number
   readonly body: string
   /** The header `Retry-After`: seconds, or a date. */
   readonly retryAfter: string | undefined
 }
 
-export function createHandshakeError({ status, body, retryAfter }: HandshakeAnswer): Error {
+export function createHandshakeError({ url, status, body, retryAfter }: HandshakeAnswer): Error {
   const retryAfterMs = parseRetryAfter(retryAfter)
   const refusal = readRefusal(body, omitUndefined({ retryAfterMs }))
   if (refusal !== undefined) return refusal
-  const message = `HTTP ${status} instead of a socket; is this a gateway?`
+  const error = unreachableError(url, `HTTP ${status}`, { retryAfterMs })
   const code = finalStatuses.get(status)
-  return code === undefined
-    ? new ConnectionError('unreachable', message, { retryAfterMs })
-    : new ProtocolError(code, message)
+  return code === undefined ? error : new ProtocolError(code, error.message)
 }
 
 function parseRetryAfter(text: string | undefined): number | undefined {

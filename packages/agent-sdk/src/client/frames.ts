@@ -11,7 +11,7 @@ import {
   readObject,
   stringifyExact,
 } from '@meup/protocol'
-import { ConnectionError } from './errors.js'
+import { type ConnectionError, malformedError } from './errors.js'
 
 const encoder = new TextEncoder()
 
@@ -77,12 +77,12 @@ export function decodeFrame(text: string): AnyEnvelope | ConnectionError | undef
   try {
     value = parseExact(text)
   } catch {
-    return malformed('it is not JSON')
+    return malformedError('it is not JSON')
   }
-  if (!isObject(value)) return malformed('it is not an object')
+  if (!isObject(value)) return malformedError('it is not an object')
   if (value.kind === Kind.systemTick) return undefined
   const field = firstWrong(value, envelopeChecks) ?? wrongPayload(value)
-  if (field !== undefined) return malformed(`${field} is missing or wrong`)
+  if (field !== undefined) return malformedError(`${field} is missing or wrong`)
   return value as unknown as AnyEnvelope
 }
 
@@ -92,9 +92,6 @@ type Request = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'id' | 'payload'>
 export function createResponse({ id, payload }: Request, outcome: object): object {
   return copyNumberTexts({ jsonrpc: '2.0', id: payload.id ?? id, ...outcome }, payload)
 }
-
-const malformed = (problem: string): ConnectionError =>
-  new ConnectionError('malformed', `the gateway sent an invalid frame: ${problem}`)
 
 /** Name of the first invalid field. */
 const firstWrong = (value: Json, checks: Readonly<Record<string, Check>>): string | undefined =>

@@ -1,7 +1,7 @@
 import { getErrorMessage, guardedPart, normalise, type Utterance } from '@meup/protocol'
 import type { SafetySettings } from '@meup/safety'
 import { getGuards, loadGuards } from '#guard'
-import { ConnectionError } from './errors.js'
+import { unguardedError } from './errors.js'
 import type { Frame } from './frames.js'
 import type { OutboundGuard } from './guard.js'
 
@@ -55,10 +55,7 @@ export class OutboundSafety {
     if (guarded === undefined) return text
     const { fields, utterance, payload } = guarded
     this.#guard ??= getGuards()?.createGuard(this.#settings)
-    if (this.#guard === undefined) {
-      const why = getErrorMessage(this.#failure)
-      throw new ConnectionError('unreachable', `the scanner for secrets could not be loaded: ${why}`)
-    }
+    if (this.#guard === undefined) throw unguardedError(getErrorMessage(this.#failure))
     const seen = this.#guard.guard(utterance, payload)
     if (seen.rationale === undefined && seen.payload === undefined) return text
     const rationale = (seen.rationale ?? utterance.rationale) || undefined

@@ -12,6 +12,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
+import { noCapabilityError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
@@ -151,7 +152,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
     if (capability === undefined) {
       const { to, method } = proposal
       const why = to === undefined ? 'has no addressee' : `names no target of ${method}`
-      throw new TypeError(`${id} ${why}: approve it alone, or grant what you mean with grant()`)
+      throw noCapabilityError(id, why)
     }
     await this.#whenHere(id, {})
     const { sent, response } = this.#carryOut(id, {

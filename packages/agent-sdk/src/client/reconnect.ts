@@ -1,4 +1,4 @@
-import { ConnectionError } from './errors.js'
+import { invalidNumberError } from './errors.js'
 
 /** When, and how often, a lost connection is retried. */
 export interface ReconnectOptions {
@@ -54,8 +54,5 @@ export function resolveDeadlines({
 }
 
 function check(name: string, value: number, minimum: number): void {
-  if (value >= minimum) return
-  throw new ConnectionError('not_configured', `${name} is ${value}; set a number from ${minimum} on`, {
-    details: { option: name },
-  })
+  if (!(value >= minimum)) throw invalidNumberError(name, value, minimum)
 }

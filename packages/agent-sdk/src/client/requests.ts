@@ -1,4 +1,4 @@
-import { findEnded, getNamed, isAnswerTo, isElicitation, isObject, programEndedText } from '@meup/folds'
+import { findEnded, getNamed, isAnswerTo, isElicitation, isObject } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -12,7 +12,7 @@ import {
   type WelcomePayload,
 } from '@meup/protocol'
 import { Askees } from './askees.js'
-import { ConnectionError, errorDetails, ToolError } from './errors.js'
+import { errorDetails, programEndedError, ToolError } from './errors.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
 import type { ClientContext, Draft, OnElicitation } from './types.js'
@@ -142,7 +142,7 @@ export function getResult({ result, error }: McpResponsePayload): Record<string,
   if (error === undefined || error === null) return readResult(result)
   // Any field may be missing: the gateway does not validate the error object.
   const { message, code, data } = Object(error) as Partial<NonNullable<McpResponsePayload['error']>>
-  throw new ToolError(String(message ?? 'the tool failed without saying why'), code, data)
+  throw new ToolError(String(message ?? ''), code, data)
 }
 
 /** Converts a result to an object, as MCP requires: some servers send a string. */
@@ -285,6 +285,3 @@ export class Subscriptions implements ClientHandler {
     this.#changes.push(change)
   }
 }
-
-const programEndedError = (participant: string): ConnectionError =>
-  new ConnectionError('program_ended', programEndedText(participant), { details: { participant } })

@@ -1,5 +1,5 @@
 import type { SafetySettings } from '@meup/safety'
-import { ConnectionError } from './errors.js'
+import { notAnAddressError } from './errors.js'
 import type { OpenProposal } from './proposal.js'
 import type { LineDeadlines, ReconnectOptions } from './reconnect.js'
 
@@ -89,11 +89,7 @@ export function socketUrl({ url, space, after, epoch, tail, session }: DialReque
  * `not_configured` for an invalid `url`.
  */
 export function buildGatewayUrl(url: string, path: string): URL {
-  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) {
-    throw new ConnectionError('not_configured', `${url} is not an address like http://127.0.0.1:8080`, {
-      details: { option: 'url', url },
-    })
-  }
+  if (!/^(http|ws)s?:\/\//i.test(url) || !URL.canParse(url)) throw notAnAddressError(url)
   const address = new URL(path, url.endsWith('/') ? url : `${url}/`)
   address.protocol = address.protocol.replace('ws', 'http')
   return address

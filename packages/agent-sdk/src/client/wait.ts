@@ -1,4 +1,4 @@
-import { abortedError, ConnectionError } from './errors.js'
+import { abortedError, timeoutError } from './errors.js'
 import { onAbort } from './on-abort.js'
 
 export interface WaitOptions {
@@ -52,11 +52,8 @@ export function wait<Value>(
         reject(error)
       },
     }
-    const aborted = (): void => waiter.reject(abortedError({ reason: signal?.reason }))
-    const late = (): void =>
-      waiter.reject(
-        new ConnectionError('timeout', `no ${what} within ${timeoutMs} ms`, { details: { timeoutMs } }),
-      )
+    const aborted = (): void => waiter.reject(abortedError(signal))
+    const late = (): void => waiter.reject(timeoutError(what, timeoutMs))
     let cancel = setLongTimeout(timeoutMs, late)
     let until = performance.now() + timeoutMs
     const endListening = onAbort(signal, aborted)

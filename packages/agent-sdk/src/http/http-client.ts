@@ -1,6 +1,6 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { parseExact } from '@meup/protocol'
-import { ConnectionError } from '../client/errors.js'
+import { brokenExportError } from '../client/errors.js'
 import type { OpenProposal } from '../client/proposal.js'
 import type { HttpTarget } from '../client/transport.js'
 import { type QueryFields, type RequestOptions, readExportBody, request } from './request.js'
@@ -219,7 +219,7 @@ export class HttpClient {
       { path, query, timeoutMs: Number.POSITIVE_INFINITY, ...(signal && { signal }) },
       (response) => response,
     )
-    if (body === null) throw new ConnectionError('closed', 'the gateway sent no export; is this a gateway?')
+    if (body === null) throw brokenExportError()
     return readExportBody(body, signal)
   }
 

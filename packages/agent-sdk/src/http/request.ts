@@ -1,6 +1,12 @@
 import { omitUndefined, ProtocolError, stringifyExact } from '@meup/protocol'
 import { readCredential } from '../client/credential.js'
-import { abortedError, ConnectionError, readRefusal, unreachableError } from '../client/errors.js'
+import {
+  abortedError,
+  brokenExportError,
+  readRefusal,
+  timeoutError,
+  unreachableError,
+} from '../client/errors.js'
 import { buildGatewayUrl, type Fetch } from '../client/transport.js'
 
 /** Query parameters. Lists are sent with commas between their values; `undefined` is omitted. */
@@ -69,7 +75,7 @@ export async function request<Answer>(
     const response = await send(fetch, address, init)
     if (response.ok) return await read(response)
     const refusal = readRefusal(await response.text())
-    throw refusal ?? new Error(`HTTP ${response.status}; is this a gateway?`)
+    throw refusal ?? new Error(`HTTP ${response.status}`)
   } catch (error) {
     throw toConnectionError(error, { url, timeoutMs, ...(signal && { signal }) })
   }
@@ -85,17 +91,13 @@ const send = (fetch: Fetch, address: URL, init: RequestInit): Promise<Response> 
 
 function toConnectionError(
   error: unknown,
-  { url, timeoutMs, signal }: Pick<HttpRequest, 'url' | 'timeoutMs' | 'signal'>,
+  { url, timeoutMs, signal }: Pick<HttpRequest, 'url' | 'signal'> & { readonly timeoutMs: number },
 ): unknown {
   if (error instanceof ProtocolError) return error
   if (signal?.aborted) return abortedError(signal)
   const cause = error instanceof Error ? error : new Error(String(error))
-  if (cause.name === 'TimeoutError') {
-    return new ConnectionError('timeout', `${url} did not answer within ${timeoutMs} ms`, {
-      cause,
-      details: { url, ...omitUndefined({ timeoutMs }) },
-    })
-  }
+  if (cause.name === 'TimeoutError')
+    return timeoutError(`response from ${url}`, timeoutMs, { url }, { cause })
   const { message } = cause.cause instanceof Error ? cause.cause : cause
   return unreachableError(url, message, { cause })
 }
@@ -123,8 +125,7 @@ async function* readChunks(
     }
   } catch (cause) {
     if (signal?.aborted) throw abortedError(signal)
-    const advice = 'the log may have been pruned, or the connection was lost; export it again'
-    throw new ConnectionError('closed', `the export broke off before its end: ${advice}`, { cause })
+    throw brokenExportError({ cause })
   } finally {
     await reader.cancel().catch(() => {})
   }

@@ -1,3 +1,4 @@
+import { agentErrors } from '../agent/errors.js'
 import { type InputSchema, readSchema } from '../agent/schemas.js'
 import { findJsonEnd } from '../extract/json-text.js'
 import { parseExactJson } from './exact-arguments.js'
@@ -33,7 +34,7 @@ async function describeOutput(schema: InputSchema) {
     return { jsonSchema: await jsonSchema, check }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new TypeError(`an agent cannot have this output: it ${error.message}`, { cause: error.cause })
+    throw agentErrors.refusedOutput(error)
   }
 }
 

@@ -2,6 +2,7 @@ import { type ModelRequest, scriptedModel } from '@meup/agent-sdk/ai'
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import type { AnyEnvelope } from '@meup/protocol'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { awayError } from '../../src/client/errors.js'
 
 type Script = Parameters<typeof scriptedModel>[0]
 
@@ -72,7 +73,9 @@ describe('a model that is not alone', () => {
       { colleagues: ['quiet'] },
     )
     expect((await ana.ask('well?')).text).toBe('Nobody is there.')
-    expect(lastText(model.requests[1])).toContain('quiet is away, and was not asked')
+    expect(lastText(model.requests[1])).toContain(
+      JSON.stringify(awayError('quiet', false).message).slice(1, -1),
+    )
   })
 
   test.for<[readonly string[] | undefined, readonly string[]]>([

@@ -221,7 +221,7 @@ function printResult(
   extra: object = {},
 ): void {
   const text = getResultText(result)
-  if (result.isError === true) throw new ToolError(text || 'the tool failed without saying why')
+  if (result.isError === true) throw new ToolError(text)
   if (json || text === '') printJson({ ...result, ...extra })
   else printText(text)
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readCredential } from '../../client/credential.js'
 import type { ModelOptions } from '../../model/options.js'
+import { optionError } from '../errors.js'
 import { fetchStream } from './fetch-stream.js'
 import type { Terms } from './refusals.js'
 import { ServedModel } from './served-model.js'
@@ -22,8 +23,7 @@ export async function loadAi(directory?: string): Promise<typeof import('ai')> {
       return importFrom(directory, 'ai') as Promise<typeof import('ai')>
     })
   } catch (cause) {
-    const advice = 'install version 7 of it next to @meup/agent-sdk'
-    throw new Error(`an agent with a language model needs the package ai: ${advice}`, { cause })
+    throw optionError('ai', {}, { cause })
   }
 }
 
@@ -43,7 +43,7 @@ export async function loadModels(
 async function loadModel(options: ModelOptions, directory: string | undefined): Promise<ServedModel> {
   const { model, baseURL, apiKey } = options
   if (baseURL === undefined) return new ServedModel(options)
-  if (typeof model !== 'string') throw new Error('with a baseURL, `model` is the name of a model there')
+  if (typeof model !== 'string') throw optionError('modelObject', {})
   checkAddress(baseURL)
   const { createOpenAICompatible } = await importCompatible(directory)
   const key = apiKey !== undefined && { apiKey: readCredential(apiKey, 'apiKey') }
@@ -61,12 +61,8 @@ async function loadModel(options: ModelOptions, directory: string | undefined): 
 
 /** Throws if the address cannot be used for requests. */
 function checkAddress(baseURL: string): void {
-  if (/^(?:\w+:)?\/*[^/]*@/.test(baseURL)) {
-    const advice = 'give the apiKey, or the header authorization in the settings'
-    throw new Error(`the baseURL contains a name or a password, which fetch refuses; ${advice}`)
-  }
-  if (!URL.canParse(baseURL) || !/^https?:/i.test(baseURL))
-    throw new Error(`the baseURL ${baseURL} does not begin with http:// or https://`)
+  if (/^(?:\w+:)?\/*[^/]*@/.test(baseURL)) throw optionError('secretInAddress', {})
+  if (!URL.canParse(baseURL) || !/^https?:/i.test(baseURL)) throw optionError('baseURL', { given: baseURL })
 }
 
 /** Changes requests in ways that the package has no settings for. */
@@ -97,7 +93,6 @@ async function importCompatible(directory: string | undefined) {
       return importFrom(directory, name) as Promise<typeof import('@ai-sdk/openai-compatible')>
     })
   } catch (cause) {
-    const advice = 'install it next to @meup/agent-sdk'
-    throw new Error(`a model at a baseURL needs the package ${name}: ${advice}`, { cause })
+    throw optionError('compatible', { name }, { cause })
   }
 }
