@@ -11,6 +11,7 @@ import { createMask, type Mask } from '../transcript/mask.js'
 import { MemoryTranscript } from '../transcript/store.js'
 import { resumeDialogue } from './ai-sdk/ai-dialogue.js'
 import { importFrom } from './ai-sdk/load.js'
+import { optionError } from './errors.js'
 
 export interface ReplayOptions {
   /**
@@ -57,7 +58,7 @@ export async function replayTurn(
     content.content_type === 'prompt' ? [content] : [],
   )
   const [first] = prompts
-  if (first === undefined) throw new TranscriptError('nothing_to_answer', 'this turn has no prompt')
+  if (first === undefined) throw new TranscriptError('prompts_not_stored', {})
   const [system, ...messages] = first.messages.map(readMessage)
   const { directory = process.cwd() } = options
   const begin = { system: options.instructions ?? String(system?.content ?? ''), messages }
@@ -123,10 +124,7 @@ type Message = { readonly role: string; readonly content: unknown }
 
 function readMessage({ message }: PromptContent['messages'][number]): Message {
   if (message !== undefined) return message as Message
-  throw new TranscriptError(
-    'nothing_to_answer',
-    'the prompts of this turn were not kept: that takes transcript: full',
-  )
+  throw new TranscriptError('prompts_not_stored', {})
 }
 
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
@@ -226,7 +224,7 @@ async function chooseModel(
 
 async function mustBeConfirmed(address: string, confirm: ReplayOptions['confirmAddress']): Promise<void> {
   if (await confirm?.(address)) return
-  throw new TranscriptError('unconfirmed_address', `this turn was answered by a model at ${address}`)
+  throw new TranscriptError('unconfirmed_address', { address })
 }
 
 type Then = ModelSettings & Pick<ModelOptions, 'reasoningIsSummary' | 'replayReasoning'>
@@ -238,16 +236,15 @@ const nameAtVendor = ({ provider = '', model }: PromptContent): string =>
 /** Loads the model from the vendor's package if installed; otherwise returns its name, for the AI Gateway. */
 async function loadNamed(name: string, directory: string): Promise<AgentModel> {
   const [vendor = '', model] = name.split(/\/(.*)/s)
-  if (!model || !/^[\w-]+$/.test(vendor)) throw new Error(`a model is named vendor/name, not ${name}`)
+  if (!model || !/^[\w-]+$/.test(vendor)) throw optionError('unnamedVendor', { name })
   let exported: Record<string, unknown>
   try {
     exported = (await importFrom(directory, `@ai-sdk/${vendor}`)) as Record<string, unknown>
   } catch (cause) {
     if (process.env.AI_GATEWAY_API_KEY) return name
-    const advice = `install @ai-sdk/${vendor} here, or set AI_GATEWAY_API_KEY`
-    throw new Error(`there is no model ${name}: ${advice}`, { cause })
+    throw optionError('vendor', { name, vendor: `@ai-sdk/${vendor}` }, { cause })
   }
   const create = exported[vendor.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())]
-  if (typeof create !== 'function') throw new Error(`@ai-sdk/${vendor} has no models that are known here`)
+  if (typeof create !== 'function') throw optionError('unknownVendor', { vendor: `@ai-sdk/${vendor}` })
   return create(model) as AgentModel
 }

@@ -11,6 +11,7 @@ import {
   type SummaryContent,
   type Usage,
 } from '../transcript/content.js'
+import { TranscriptError } from '../transcript/errors.js'
 import {
   type CommitDraft,
   type CommitLink,
@@ -18,6 +19,7 @@ import {
   isSummary,
   type TranscriptStore,
 } from '../transcript/store.js'
+import { optionError } from './errors.js'
 
 export interface TranscriptFileOptions {
   /** Days for which commits are kept; default 30. */
@@ -152,7 +154,7 @@ export class TranscriptFile implements TranscriptStore {
 
   /** Opens a file for reading. Rejects if it is missing or not a transcript. */
   static async read(path: string): Promise<TranscriptFile> {
-    if (!existsSync(path)) throw new Error(`there is no transcript ${path}`)
+    if (!existsSync(path)) throw new TranscriptError('no_file', { file: path })
     const Sqlite = await loadSqlite()
     const db = new Sqlite(path, { timeout: busyMs, readonly: true })
     try {
@@ -347,7 +349,7 @@ async function whenFree(attempt: () => void): Promise<void> {
 function mustBeTranscript(db: Database.Database, path: string): void {
   const isOne = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'commits_turn'`).get()
   if (isOne !== undefined && db.pragma('user_version', { simple: true }) === format) return
-  throw new Error(`${path} is not a transcript of this version`)
+  throw new TranscriptError('foreign_file', { file: path })
 }
 
 /** Reads the time and the turn of a commit from its metadata. */
@@ -396,11 +398,6 @@ async function loadSqlite(): Promise<typeof Database> {
     first.close()
     return Sqlite
   } catch (cause) {
-    const compilers = isCompiled ? '' : 'install python3, make and a C++ compiler, then '
-    const install = isCompiled ? 'npm install better-sqlite3' : 'npm install better-sqlite3@12'
-    const advice = `${compilers}run ${install} next to @meup/agent-sdk, or set transcript: 'off'`
-    throw new Error(`a transcript needs the package better-sqlite3, which cannot be loaded; ${advice}`, {
-      cause,
-    })
+    throw optionError(isCompiled ? 'sqlite' : 'compiledSqlite', {}, { cause })
   }
 }

@@ -91,7 +91,7 @@ export class Chain {
 
   #findPlace(hash: string): number {
     const place = this.#places.get(hash)
-    if (place === undefined) throw new TranscriptError('unknown_commit', `no commit has the hash ${hash}`)
+    if (place === undefined) throw new TranscriptError('unknown_commit', { hash })
     return place
   }
 }
@@ -132,18 +132,12 @@ export function toRecord(chain: Chain): TranscriptRecord {
   return { head: chain.head, commits: [...chain.commits], notes }
 }
 
-/** Creates a chain from a record. Throws `invalid_record` if the record is malformed or was changed. */
+/** Creates a chain from a record. Throws `invalid_record` if the record is malformed, `changed_record` if it was changed. */
 export function toChain(record: TranscriptRecord): Chain {
   mustFit(TranscriptRecord, record, 'record', 'invalid_record')
   const { head, commits, notes } = frozenJson(record)
   const verdict = verifyCommits(commits, head)
-  if (!verdict.ok) {
-    const { at, problem } = verdict
-    throw new TranscriptError(
-      'invalid_record',
-      `the record was changed: at commit ${at}, the ${problem} is wrong`,
-    )
-  }
+  if (!verdict.ok) throw new TranscriptError('changed_record', { at: verdict.at, problem: verdict.problem })
   const chain = new Chain()
   for (const commit of commits) {
     checkContent(commit.content, 'invalid_record')
@@ -151,8 +145,7 @@ export function toChain(record: TranscriptRecord): Chain {
   }
   const known = new Set(commits.map((commit) => commit.hash))
   for (const { hash, annotation, usage } of notes) {
-    if (!known.has(hash))
-      throw new TranscriptError('invalid_record', `a note refers to ${hash}, which is not a commit`)
+    if (!known.has(hash)) throw new TranscriptError('unknown_note', { hash })
     if (annotation !== undefined) chain.annotate(hash, annotation)
     if (usage !== undefined) chain.record(hash, usage)
   }

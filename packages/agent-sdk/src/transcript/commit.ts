@@ -49,9 +49,7 @@ function freezeJson<Value>(value: Value): Value {
   try {
     return frozenJson(value)
   } catch (cause) {
-    throw new TranscriptError('invalid_content', `this cannot be serialized as JSON: ${String(cause)}`, {
-      cause,
-    })
+    throw new TranscriptError('not_json', { reason: String(cause) }, { cause })
   }
 }
 
@@ -92,20 +90,17 @@ export function openCalls(commits: readonly Commit[]): readonly ExtractedCall[] 
   return caller.toolCalls.filter(({ id }) => !results.has(id))
 }
 
-/** Throws `out_of_order` if providers would not accept a prompt with this commit at the end. */
+/** Throws `TranscriptError` if providers would not accept a prompt with this commit at the end. */
 export function mustFollow(content: Content, commits: readonly Commit[]): void {
   const open = openCalls(commits)
   if (content.content_type === 'tool') {
     if (open.some(({ id }) => id === content.callId)) return
-    throw new TranscriptError('out_of_order', `no call ${content.callId} waits for a result`)
+    throw new TranscriptError('unexpected_result', { callId: content.callId })
   }
-  if (open.length > 0) {
-    const names = open.map(({ id, name }) => `${id} (${name})`).join(', ')
-    throw new TranscriptError('out_of_order', `these calls wait for their results: ${names}`)
-  }
-  if (content.content_type === 'reasoning' && commits.at(-1)?.content.content_type === 'assistant') {
-    throw new TranscriptError('out_of_order', 'reasoning goes before the answer that it led to, not after it')
-  }
+  const calls = open.map(({ id, name }) => `${id} (${name})`)
+  if (calls.length > 0) throw new TranscriptError('missing_results', { calls })
+  if (content.content_type === 'reasoning' && commits.at(-1)?.content.content_type === 'assistant')
+    throw new TranscriptError('late_reasoning', {})
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { ExtractedCall, Format } from '../extract/index.js'
-import { TranscriptError, type TranscriptErrorCode } from './errors.js'
+import { TranscriptError } from './errors.js'
 
 /** Whether prompts include a commit. `PINNED` commits are kept even if a prompt is shortened. */
 export const Priority = { PINNED: 'pinned', NORMAL: 'normal', SKIP: 'skip' } as const
@@ -14,10 +14,14 @@ export const Annotation = Type.Object(
 )
 export type Annotation = Static<typeof Annotation>
 
+/** The value comes from a caller, or from a record. */
+type Invalid = 'invalid_content' | 'invalid_record'
+
 /** Throws if the value does not match the schema, with the path of the first mismatch. */
-export function mustFit(schema: TSchema, value: unknown, what: string, code: TranscriptErrorCode): void {
+export function mustFit(schema: TSchema, value: unknown, what: string, code: Invalid): void {
   const error = Value.Errors(schema, value).First()
-  if (error !== undefined) throw new TranscriptError(code, `${what}${error.path}: ${error.message}`)
+  if (error !== undefined)
+    throw new TranscriptError(code, { path: `${what}${error.path}`, problem: error.message })
 }
 
 const closed = { additionalProperties: false }
@@ -172,13 +176,11 @@ const schemas = {
 } as const
 
 /** Throws if the content is invalid, with the path of the first mismatch. */
-export function checkContent(content: Content, code: TranscriptErrorCode = 'invalid_content'): void {
+export function checkContent(content: Content, code: Invalid = 'invalid_content'): void {
   const type = content.content_type
   const schema = Object.hasOwn(schemas, type) ? schemas[type] : undefined
-  if (schema === undefined) {
-    const types = Object.keys(schemas).join(', ')
-    throw new TranscriptError(code, `${String(type)} is none of the types ${types}`)
-  }
+  const problem = `${String(type)} is none of ${Object.keys(schemas).join(', ')}`
+  if (schema === undefined) throw new TranscriptError(code, { path: 'content_type', problem })
   mustFit(schema, content, type, code)
 }
 

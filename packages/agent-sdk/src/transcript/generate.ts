@@ -99,7 +99,7 @@ const sealThought = ({ text, format, metadata }: Found, parent: string | null): 
 function mustAsk(prompt: readonly PromptMessage[]): void {
   const last = prompt.findLast(({ type }) => type !== 'reasoning')
   if (last?.type === 'user' || last?.type === 'tool') return
-  throw new TranscriptError('nothing_to_answer', 'the prompt has no question, or it is answered already')
+  throw new TranscriptError('nothing_to_answer', {})
 }
 
 /** Options of the client, such as `model` and `temperature`, which are passed on unchanged. */
@@ -138,7 +138,7 @@ interface Found extends FoundReasoning {
 function readResponse(client: ModelClient, response: unknown): Reading {
   const extraction = extractReasoning(response) ?? readAlready(response)
   if (extraction === null) {
-    throw new TranscriptError('unreadable_response', 'no provider is known to give a response like this')
+    throw new TranscriptError('unreadable_response', {})
   }
   const found = reasoningBy(client, response)
   return {

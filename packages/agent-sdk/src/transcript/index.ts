@@ -18,7 +18,7 @@ export {
   type ToolContent,
   type UserContent,
 } from './content.js'
-export { TranscriptError, type TranscriptErrorCode } from './errors.js'
+export { TranscriptError, type TranscriptErrorCode, type TranscriptErrorDetails } from './errors.js'
 export type { ReasoningChoice, RecordedSpace } from './from-space.js'
 export { type FollowedSpace, followSpace, fromSpace } from './from-space.js'
 export type { ChatResponse, GenerateOptions, GenerationConfig, ModelClient } from './generate.js'

@@ -158,16 +158,16 @@ export class Transcript {
   #freeClient(): ModelClient {
     this.#mustBeFree()
     const { client } = this.#options
-    if (client === undefined) throw new TranscriptError('no_client', 'this transcript has no client to ask')
+    if (client === undefined) throw new TranscriptError('no_client', {})
     return client
   }
 
   /** Throws while the model is being called. */
   #mustBeFree(): void {
-    if (this.#isBusy) throw new TranscriptError('busy', 'the model is being asked')
+    if (this.#isBusy) throw new TranscriptError('busy', {})
   }
 }
 
-/** Creates a transcript, or continues `record`. Throws `invalid_record` if that is malformed or was changed. */
+/** Creates a transcript, or continues `record`. Rejects a malformed or changed one with a `TranscriptError`. */
 export const openTranscript = ({ record, ...options }: OpenOptions = {}): Transcript =>
   new Transcript(record === undefined ? new Chain() : toChain(record), options)

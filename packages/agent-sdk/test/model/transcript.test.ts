@@ -386,7 +386,7 @@ describe('a replay', () => {
     await using here = await stage(sumScript, { transcripts })
     await here.ask()
     const turn = (await open(transcripts)).entries()
-    await expect(replayTurn(turn)).rejects.toThrow(/were not kept: that takes transcript: full/)
+    await expect(replayTurn(turn)).rejects.toMatchObject({ code: 'prompts_not_stored' })
   })
 })
 
@@ -466,7 +466,10 @@ describe('a file', () => {
     const path = join(aFolder(), 'a.db')
     new Sqlite(path).exec('CREATE TABLE mine (x)').close()
     const bytes = readFileSync(path)
-    await expect(TranscriptFile.open(path)).rejects.toThrow('is not a transcript of this version')
+    await expect(TranscriptFile.open(path)).rejects.toMatchObject({
+      code: 'foreign_file',
+      details: { file: path },
+    })
     expect(readFileSync(path).equals(bytes)).toBe(true)
   })
 })

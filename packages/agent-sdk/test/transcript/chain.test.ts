@@ -3,6 +3,7 @@ import {
   type Commit,
   openTranscript,
   Priority,
+  type TranscriptErrorCode,
   type TranscriptRecord,
   verifyCommits,
 } from '@meup/agent-sdk/transcript'
@@ -112,27 +113,28 @@ describe('a record', () => {
     const transcript = openTranscript()
     transcript.assistant('', { toolCalls: [{ id: 'c1', name: 'read', arguments: {} }] })
     const again = openTranscript({ record: json(transcript.toJSON()) })
-    expect(() => again.user('Hello?')).toThrow(refusal('out_of_order', 'c1'))
+    expect(() => again.user('Hello?')).toThrow(refusal('missing_results', { calls: ['c1 (read)'] }))
   })
 
-  test.for<[string, (record: TranscriptRecord) => unknown]>([
+  test.for<[string, (record: TranscriptRecord) => unknown, TranscriptErrorCode?]>([
     ['nothing', () => null],
-    ['a note on another commit', (all) => ({ ...all, notes: [{ hash: '0'.repeat(64) }] })],
+    ['a note on another commit', (all) => ({ ...all, notes: [{ hash: '0'.repeat(64) }] }), 'unknown_note'],
     ['content of a type that there is not', forged],
     ['a text', () => 'x'],
     ['no commits', ({ commits: _, ...rest }) => rest],
     [
       'a changed text',
       (all) => json({ ...all, commits: all.commits.map((each) => ({ ...each, message: 'x' })) }),
+      'changed_record',
     ],
-    ['a cut end', (all) => ({ ...all, commits: all.commits.slice(0, -1) })],
+    ['a cut end', (all) => ({ ...all, commits: all.commits.slice(0, -1) }), 'changed_record'],
     [
       'an unknown priority',
       (all) => ({ ...all, notes: [{ hash: all.head, annotation: { priority: 'top' } }] }),
     ],
-  ])('that has %s is refused', ([, spoil]) => {
+  ])('that has %s is refused', ([, spoil, code = 'invalid_record']) => {
     const spoiled = spoil(conversation().toJSON()) as TranscriptRecord
-    expect(() => openTranscript({ record: spoiled })).toThrow(refusal('invalid_record'))
+    expect(() => openTranscript({ record: spoiled })).toThrow(refusal(code))
   })
 })
 

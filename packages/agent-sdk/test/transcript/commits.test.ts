@@ -13,8 +13,12 @@ describe('a reasoning commit', () => {
     expect(openTranscript().reasoning('Hm').content.format).toBe('parsed')
     const other = 'reasoning_content' as 'parsed'
     const transcript = openTranscript()
-    expect(() => transcript.reasoning('Hm', { format: other })).toThrow(refusal('invalid_content', '/format'))
-    expect(() => transcript.reasoning(7 as unknown as string)).toThrow(refusal('invalid_content', '/text'))
+    expect(() => transcript.reasoning('Hm', { format: other })).toThrow(
+      refusal('invalid_content', { path: 'reasoning/format' }),
+    )
+    expect(() => transcript.reasoning(7 as unknown as string)).toThrow(
+      refusal('invalid_content', { path: 'reasoning/text' }),
+    )
     expect(transcript.commits).toEqual([])
   })
 
@@ -33,7 +37,7 @@ describe('a reasoning commit', () => {
           commits: [{ ...record.commits[0], content: { type: 'reasoning', text: 'Hm' } }],
         } as never,
       }),
-    ).toThrow(refusal('invalid_record', '/content_type'))
+    ).toThrow(refusal('invalid_record', { path: 'record/commits/0/content/content_type' }))
   })
 
   verifies('T07', 'is skipped by default, and said by the assistant', () => {
@@ -81,7 +85,7 @@ describe('a reasoning commit', () => {
 describe('order', () => {
   test('reasoning does not come after the answer that it led to', () => {
     const transcript = conversation()
-    expect(() => transcript.reasoning('too late')).toThrow(refusal('out_of_order', 'before the answer'))
+    expect(() => transcript.reasoning('too late')).toThrow(refusal('late_reasoning'))
     transcript.user('Next')
     transcript.reasoning('in time')
   })
@@ -90,7 +94,7 @@ describe('order', () => {
     const transcript = openTranscript({ client: { generate: () => expect.unreachable() } })
     transcript.user('What fails?')
     const calls = ['c1', 'c2'].map((id) => ({ id, name: 'read', arguments: {} }))
-    expect(() => transcript.tool('c1', 'too early')).toThrow(refusal('out_of_order', 'c1'))
+    expect(() => transcript.tool('c1', 'too early')).toThrow(refusal('unexpected_result', { callId: 'c1' }))
     transcript.assistant('Looking', { toolCalls: calls })
     expect(transcript.tool('c2', 'second', { isError: true }).content).toEqual({
       content_type: 'tool',
@@ -99,13 +103,13 @@ describe('order', () => {
       text: 'second',
       isError: true,
     })
-    const waiting = refusal('out_of_order', 'c1 (read)')
+    const waiting = refusal('missing_results', { calls: ['c1 (read)'] })
     expect(() => transcript.user('Hello?')).toThrow(waiting)
     expect(() => transcript.reasoning('Hm')).toThrow(waiting)
     expect(() => transcript.assistant('So')).toThrow(waiting)
     await expect(transcript.generate()).rejects.toEqual(waiting)
-    expect(() => transcript.tool('c2', 'again')).toThrow(refusal('out_of_order', 'c2'))
-    expect(() => transcript.tool('c3', 'unknown')).toThrow(refusal('out_of_order', 'c3'))
+    expect(() => transcript.tool('c2', 'again')).toThrow(refusal('unexpected_result', { callId: 'c2' }))
+    expect(() => transcript.tool('c3', 'unknown')).toThrow(refusal('unexpected_result', { callId: 'c3' }))
     transcript.tool('c1', 'first')
     transcript.assistant('So')
   })
@@ -114,22 +118,22 @@ describe('order', () => {
 describe('bad input', () => {
   test('an annotation of an unknown commit, or none at all, is refused', () => {
     const transcript = conversation()
-    expect(() => transcript.annotate('0'.repeat(64), 'skip')).toThrow(refusal('unknown_commit', '000'))
+    expect(() => transcript.annotate('0'.repeat(64), 'skip')).toThrow(
+      refusal('unknown_commit', { hash: '0'.repeat(64) }),
+    )
     expect(() => transcript.annotate(transcript.head ?? '', 'top' as 'skip')).toThrow(
       refusal('invalid_content'),
     )
-    expect(() => transcript.log({ after: 'nowhere' })).toThrow(refusal('unknown_commit', 'nowhere'))
+    expect(() => transcript.log({ after: 'nowhere' })).toThrow(refusal('unknown_commit', { hash: 'nowhere' }))
     expect(transcript.log().every(({ annotation }) => annotation === undefined)).toBe(true)
   })
 
   test('what JSON cannot say is refused; bytes become base64', () => {
     const transcript = openTranscript()
-    expect(() => transcript.user('a', { metadata: { count: 1n } })).toThrow(
-      refusal('invalid_content', 'JSON'),
-    )
+    expect(() => transcript.user('a', { metadata: { count: 1n } })).toThrow(refusal('not_json'))
     const circle: Record<string, unknown> = {}
     circle.self = circle
-    expect(() => transcript.user('a', { metadata: circle })).toThrow(refusal('invalid_content', 'JSON'))
+    expect(() => transcript.user('a', { metadata: circle })).toThrow(refusal('not_json'))
     expect(transcript.commits).toEqual([])
     const metadata = { bytes: new Uint8Array([0, 255]), buffer: Buffer.from('hi') }
     expect(transcript.user('a', { metadata }).metadata).toEqual({ bytes: 'AP8=', buffer: 'aGk=' })

@@ -1,4 +1,4 @@
-import { openTranscript, type Transcript } from '@meup/agent-sdk/transcript'
+import { openTranscript, type Transcript, type TranscriptErrorCode } from '@meup/agent-sdk/transcript'
 import { expect } from 'vitest'
 
 /** A transcript with five commits: question, thought, call, result, answer. */
@@ -15,5 +15,5 @@ export function conversation(): Transcript {
 /** Copies a value by encoding and parsing it as JSON. */
 export const json = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
-export const refusal = (code: string, message = '') =>
-  expect.objectContaining({ name: 'TranscriptError', code, message: expect.stringContaining(message) })
+export const refusal = (code: TranscriptErrorCode, details = {}) =>
+  expect.objectContaining({ name: 'TranscriptError', code, details: expect.objectContaining(details) })
