@@ -5,7 +5,7 @@ import type { HistoryMessage } from '../agent/history.js'
 import { changedText, ParallelGroups } from '../agent/reasoning.js'
 import type { Turn } from '../agent/turn.js'
 import { Notice } from '../client/errors.js'
-import { type DayBudget, NoAnswerError, TurnBudget } from './budget.js'
+import { type DayBudget, TurnBudget } from './budget.js'
 import { type CallOutcome, callTools } from './call-tools.js'
 import { offerColleagues } from './colleagues.js'
 import {
@@ -15,6 +15,7 @@ import {
   type StepListener,
   shownReasoning,
 } from './dialogue.js'
+import { NoAnswerError } from './errors.js'
 import type { Memory } from './memory.js'
 import type { ResolvedOptions } from './options.js'
 import type { Output } from './output.js'
@@ -125,7 +126,7 @@ export class Answering {
   async #answer(run: ThinkingRun, record: TurnRecorder | undefined): Promise<Said | undefined> {
     const { clock, limits } = this.#parts.options
     const time = new AbortController()
-    const late = new NoAnswerError(`no answer within ${limits.turnMs} ms`)
+    const late = new NoAnswerError('time_limit', { limit: limits.turnMs })
     const cancel = clock.after(limits.turnMs, () => time.abort(late))
     const stop = AbortSignal.any([run.signal, time.signal])
     const live = this.#turn.write()
@@ -192,7 +193,7 @@ export class Answering {
             return { text, ...said }
           }
         } else {
-          if (wasUnfit) throw new NoAnswerError(`the answer does not fit the schema: ${said.problem}`)
+          if (wasUnfit) throw new NoAnswerError('invalid_answer', { problem: String(said.problem) })
           wasUnfit = true
           dialogue.addUserMessage(
             GATEWAY,
@@ -207,9 +208,8 @@ export class Answering {
       dialogue.addToolResults(results)
       record?.results(results)
       if (this.#turn.isAnswered) return undefined
-      if (misuses.length > 0 && wasMisused) {
-        throw new NoAnswerError(`the model keeps making invalid tool calls: ${misuses.join('; ')}`)
-      }
+      if (misuses.length > 0 && wasMisused)
+        throw new NoAnswerError('invalid_calls', { problems: misuses.join('; ') })
       wasMisused = misuses.length > 0
     }
   }
@@ -301,25 +301,23 @@ function nameModel({ model, provider: served }: Pick<Dialogue, 'model' | 'provid
 
 /** Returns the text of the last step. Throws `NoAnswerError` if it is not an answer. */
 function getAnswer(step: ModelStep, { model, provider }: Pick<Dialogue, 'model' | 'provider'>): string {
-  const { end, reason } = step
-  const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`
+  const { end, reason = '' } = step
   const answer = step.text.trim()
-  const named = reason === undefined ? '' : `"${cut(onOneLine(reason), maxReasonChars)}"`
-  const half = answer && `: ${cut(answer, maxHalfChars)}`
-  if (end === 'broken') {
-    const how = named === '' ? 'without a finish reason' : `with ${named}`
-    throw new NoAnswerError(`${title} broke off its answer ${how}${half || '; ask again'}`)
-  }
-  if (end === 'filtered') throw new NoAnswerError(`${title} withheld its answer${named && ` with ${named}`}`)
-  if (onOneLine(answer) === '')
-    throw new NoAnswerError(`the model gave no answer${explainSilence(step, provider)}`)
+  const title = `${model} ${provider.includes('://') ? 'at' : 'of'} ${provider}`
+  const named = `"${cut(onOneLine(reason), maxReasonChars)}"`
+  const ended = { model: title, ending: reason === '' ? 'without a finish reason' : `with ${named}` }
+  const beginning = cut(answer, maxHalfChars)
+  if (end === 'broken' && answer === '') throw new NoAnswerError('broken_off', ended)
+  if (end === 'broken') throw new NoAnswerError('broken_off_after', { ...ended, beginning })
+  if (end === 'filtered') throw new NoAnswerError('withheld', ended)
+  if (onOneLine(answer) === '') throw explainSilence(step, provider)
   if (end === 'unsure') return `${answer}${isUnsure(named)}`
   return end === 'length' ? `${answer}${isCut}` : answer
 }
 
-function explainSilence({ end, tagged, thoughts }: ModelStep, provider: string): string {
-  if (end === 'length') return ' before its limit of tokens'
-  if (tagged !== '') return ', it only thought'
+function explainSilence({ end, tagged, thoughts }: ModelStep, provider: string): NoAnswerError {
+  if (end === 'length') return new NoAnswerError('text_cut_off', {})
+  if (tagged !== '') return new NoAnswerError('only_thought', {})
   const hasThought = thoughts.some(({ text }) => text.trim() !== '')
-  return hasThought ? `, it only thought: check the reasoning parser of ${provider}` : ''
+  return hasThought ? new NoAnswerError('all_parsed', { provider }) : new NoAnswerError('no_text', {})
 }

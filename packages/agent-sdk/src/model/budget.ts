@@ -2,12 +2,8 @@ import { formatDuration, readRunUsage } from '@meup/folds'
 import { Kind } from '@meup/protocol'
 import type { HttpClient } from '../http/http-client.js'
 import type { Spent } from './dialogue.js'
+import { NoAnswerError } from './errors.js'
 import type { AgentLimits, Clock } from './options.js'
-
-/** A reason for a missing answer that may be shown to the asker. */
-export class NoAnswerError extends Error {
-  override readonly name = 'NoAnswerError'
-}
 
 /** The cost of one step. */
 interface SpentStep {
@@ -36,7 +32,7 @@ export class TurnBudget {
   /** Counts a step. Throws `NoAnswerError` if it would exceed the limit. */
   step(): void {
     const { steps } = this.#limits
-    if (this.#steps === steps) throw new NoAnswerError(`no answer after ${steps} steps`)
+    if (this.#steps === steps) throw new NoAnswerError('step_limit', { limit: steps })
     this.#steps++
   }
 
@@ -56,7 +52,7 @@ export class TurnBudget {
   checkTokens(): void {
     const { input, output } = this.#spent
     const { tokens } = this.#limits
-    if (input + output >= tokens) throw new NoAnswerError(`no answer after ${input + output} tokens`)
+    if (input + output >= tokens) throw new NoAnswerError('token_limit', { used: input + output })
     this.#day.check()
   }
 
@@ -110,13 +106,13 @@ export class DayBudget {
     this.#spent = this.#spent.filter(({ at }) => at > now - dayMs)
     let left = this.#spent.reduce((sum, { tokens }) => sum + tokens, 0)
     if (left < tokensPerDay) return
-    const used = `${left} tokens in 24 hours are used, of ${tokensPerDay} (limits.tokensPerDay)`
+    const used = left
     const free = this.#spent.find(({ tokens }) => {
       left -= tokens
       return left < tokensPerDay
     })
-    const waitMs = (free?.at ?? now) + dayMs - now
-    throw new NoAnswerError(`${used}; ask again in ${formatDuration(waitMs)}`)
+    const wait = formatDuration((free?.at ?? now) + dayMs - now)
+    throw new NoAnswerError('day_limit', { used, limit: tokensPerDay, wait })
   }
 
   async #read(): Promise<void> {

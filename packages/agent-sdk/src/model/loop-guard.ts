@@ -1,14 +1,11 @@
+import { LoopError } from './errors.js'
+
 /** Maximum characters of a model's output, including thoughts and calls; far more than any legitimate output. */
 const maxChars = 4_000_000
 /** The output is a loop if its last `loopChars` characters repeat a piece of at most `maxPieceChars` characters. */
 const [loopChars, maxPieceChars] = [8000, 400]
 /** Characters between two checks. */
 const stepChars = 1000
-
-/** Thrown if a model repeats itself endlessly. */
-export class LoopError extends Error {
-  override readonly name = 'LoopError'
-}
 
 /** Detects endless repetition, which small models are prone to. */
 export class LoopGuard {
@@ -19,11 +16,11 @@ export class LoopGuard {
   /** Throws `LoopError` when it detects a loop. */
   push(text: string): void {
     this.#total += text.length
-    if (this.#total > maxChars) throw new LoopError(`the model came to no end within ${maxChars} characters`)
+    if (this.#total > maxChars) throw new LoopError(`came to no end within ${maxChars} characters`)
     this.#end = (this.#end + text).slice(-loopChars)
     if (this.#total - this.#looked < stepChars) return
     this.#looked = this.#total
-    if (isLoop(this.#end)) throw new LoopError('the model repeated itself until it was stopped')
+    if (isLoop(this.#end)) throw new LoopError('repeated itself until it was stopped')
   }
 }
 

@@ -32,32 +32,32 @@ const lost = refusing(404, '404 page not found')
 
 describe('an address is advised for', () => {
   test.each<[path: string, reply: ModelReply, text: string]>([
-    ['/v1/chat', lost, 'answered 404: 404 page not found; the baseURL ends too late: try */v1'],
-    ['/v1/models', lost, 'answered 404: 404 page not found; the baseURL ends too late: try */v1'],
-    ['/v1/v1', lost, 'answered 404: 404 page not found; the baseURL ends too late: try */v1'],
-    ['/api', lost, 'answered 404: 404 page not found; try the baseURL */v1'],
-    ['/api/chat', refusing(405, ''), 'answered 405: Method Not Allowed; the baseURL ends too late: try */v1'],
-    ['/api/generate/', lost, 'answered 404: 404 page not found; the baseURL ends too late: try */v1'],
-    ['/ui', lost, 'answered 404: 404 page not found; try the baseURL */ui/v1'],
+    ['/v1/chat', lost, 'answered 404: 404 page not found. Try the baseURL */v1.'],
+    ['/v1/models', lost, 'answered 404: 404 page not found. Try the baseURL */v1.'],
+    ['/v1/v1', lost, 'answered 404: 404 page not found. Try the baseURL */v1.'],
+    ['/api', lost, 'answered 404: 404 page not found. Try the baseURL */v1.'],
+    ['/api/chat', refusing(405, ''), 'answered 405: Method Not Allowed. Try the baseURL */v1.'],
+    ['/api/generate/', lost, 'answered 404: 404 page not found. Try the baseURL */v1.'],
+    ['/ui', lost, 'answered 404: 404 page not found. Try the baseURL */ui/v1.'],
     [
       '/api',
       refusing(404, { detail: 'Model not found' }),
-      'answered 404: Model not found; is m the name of a model there?',
+      'answered 404: Model not found. Is m the name of a model there?',
     ],
     [
       '/v1',
       { headers: { 'content-type': 'text/html' }, body: '<!doctype html><title>Sign in</title>' },
-      'answered with a web page: Sign in; check its address, and whether it needs a login',
+      'answered with a web page: Sign in. Check its address, and whether it needs a login.',
     ],
     [
       '/v1',
       refusing(400, 'Client sent an HTTP request to an HTTPS server.\n'),
-      'answered 400: Client sent an HTTP request to an HTTPS server.; try the baseURL s*/v1',
+      'answered 400: Client sent an HTTP request to an HTTPS server. Try the baseURL s*/v1.',
     ],
     [
       '/v1',
       refusing(400, '<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>'),
-      'answered 400: 400 The plain HTTP request was sent to HTTPS port; try the baseURL s*/v1',
+      'answered 400: 400 The plain HTTP request was sent to HTTPS port. Try the baseURL s*/v1.',
     ],
   ])('%s: %j', async (path, reply, text) => {
     expect((await failAt(reply, (root) => `${root}${path}`)).text).toBe(`*${path} ${text}`)
@@ -69,7 +69,7 @@ describe('an address is advised for', () => {
     globalThis.fetch = fetch
     try {
       const { text } = await failAt(lost, () => 'https://api.example.org')
-      expect(text).toMatch(/try the baseURL https:\/\/api\.example\.org\/v1$/)
+      expect(text).toMatch(/Try the baseURL https:\/\/api\.example\.org\/v1\.$/)
     } finally {
       globalThis.fetch = before
     }
@@ -77,10 +77,10 @@ describe('an address is advised for', () => {
 
   test('a server without TLS, and one whose name nobody knows', async () => {
     expect((await failAt(lost, (root) => `${root.replace('http:', 'https:')}/v1`)).text).toBe(
-      's*/v1 cannot be reached: wrong version number; try the baseURL */v1',
+      's*/v1 cannot be reached: wrong version number. Try the baseURL */v1.',
     )
     expect((await failAt(lost, () => 'http://no.such.host.invalid/v1')).text).toMatch(
-      /cannot be reached: .*; check the name of its server, and the network$/,
+      /cannot be reached: .*\. Check the name of its server, and the network\.$/,
     )
   })
 })
@@ -140,7 +140,7 @@ test.each<[name: string, headers: Record<string, string>]>([
 ])('a header with %s is told as one', async (_, headers) => {
   const { text, all } = await failAt(lost, (root) => `${root}/v1`, { settings: { headers } })
   expect(text).toBe(
-    '*/v1 could not be asked: a header contains an invalid character; check the API key and the headers for line breaks, quotation marks and the like',
+    '*/v1 could not be asked: a header contains an invalid character. Check the API key and the headers for line breaks, quotation marks and the like.',
   )
   expect(all).not.toContain('7731')
 })

@@ -13,7 +13,8 @@ import {
   serveModel,
 } from '../../../../test/support/model-server.js'
 import { times } from '../../../../test/support/soak.js'
-import { listStory, stage } from './stage.js'
+import { LoopError } from '../../src/model/errors.js'
+import { listStory, noAnswer, stage } from './stage.js'
 
 /** Options for a model via a provider's own package, or via the package for OpenAI-compatible servers. */
 const providers: readonly [name: string, at: (baseURL: string) => Partial<AgentOptions>][] = [
@@ -33,7 +34,7 @@ test('no key at all is told in one line, with what to set; it is printed without
   await using here = await stage([])
   void here.desk.agent({ model: 'anthropic/claude', tools: [] })
   const { text } = await here.ana.ask('Hello?', { to: ['desk'] })
-  const sentence = 'anthropic/claude needs a valid key; set AI_GATEWAY_API_KEY where the agent runs'
+  const sentence = 'anthropic/claude needs a valid key. Set AI_GATEWAY_API_KEY where the agent runs.'
   expect(text).toBe(`I could not answer: ${sentence}`)
   expect(printed.mock.calls).toEqual([['agent:', sentence]])
 })
@@ -55,14 +56,14 @@ describe.for(providers)('%s', ([name, at]) => {
 
   test('a wrong key is told, but not quoted; it is not tried again', async () => {
     expect(await asked(error(401, 'wrong is no key'))).toEqual({
-      said: '* answered 401: it needs a valid API key',
+      said: '* answered 401. It needs a valid API key.',
       count: 1,
     })
   })
 
   test('a key that may not', async () => {
     const { said } = await asked(error(403, 'no'))
-    expect(said).toMatch(/^\* answered 403: no; its API key may not use /)
+    expect(said).toMatch(/^\* answered 403: no\. Its API key may not use /)
   })
 
   test('a request that is refused, with the reason', async () => {
@@ -75,7 +76,7 @@ describe.for(providers)('%s', ([name, at]) => {
   test('too many requests three times: tried again when it says, then given up', async () => {
     const busy = error(429, 'too many requests', { 'retry-after-ms': '10' })
     expect(await asked(busy, busy, busy)).toEqual({
-      said: '* answered 429 3 times: too many requests; ask again in 1 s',
+      said: '* answered 429 3 times: too many requests. Ask again in 1 s.',
       count: 3,
     })
   })
@@ -83,7 +84,7 @@ describe.for(providers)('%s', ([name, at]) => {
   test('an error that makes no sense', async () => {
     const down: ModelReply = { status: 502, headers: { 'retry-after-ms': '10' }, body: '<html>{' }
     expect(await asked(down, down, down)).toEqual({
-      said: '* answered 502 3 times: Bad Gateway; ask again in 1 s',
+      said: '* answered 502 3 times: Bad Gateway. Ask again in 1 s.',
       count: 3,
     })
   })
@@ -109,14 +110,15 @@ describe('a server', () => {
   test('that never answers', async () => {
     const { baseURL } = await serveModel([{ body: '', end: 'open' }])
     await using here = await stage([], { model: 'qwen3', baseURL, limits: { turnMs: 200 } })
-    expect(await here.ask()).toBe('I could not answer: no answer within 200 ms')
+    expect(await here.ask()).toBe(noAnswer('time_limit', { limit: 200 }))
   })
 })
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
-const unfinished = 'qwen3 at * broke off its answer without a finish reason; ask again'
-const nothing = 'qwen3 at * ended its answer before it began'
-const nonsense = 'qwen3 at * sent an invalid response'
+const unfinished = noAnswer('broken_off', { model: 'qwen3 at *', ending: 'without a finish reason' })
+const looped = `I could not answer: ${new LoopError('repeated itself until it was stopped').message}`
+const nothing = 'I could not answer: qwen3 at * ended its answer before it began'
+const nonsense = 'I could not answer: qwen3 at * sent an invalid response'
 
 function* forever(...pieces: readonly string[]): Generator<string> {
   for (;;) yield* pieces
@@ -127,21 +129,17 @@ describe('a model', () => {
   test.for<[name: string, reply: ModelReply, why: string]>([
     ['whose connection breaks in a call', { body: events(delta(half)), end: 'cut' }, unfinished],
     ['whose stream ends in a call', { body: events(delta(half)) }, unfinished],
-    ['that answers nothing', { body: completion('stop') }, 'the model gave no answer'],
+    ['that answers nothing', { body: completion('stop') }, noAnswer('no_text', {})],
     ['that sends nothing', { body: '' }, nothing],
     ['that sends half a chunk', { body: events(delta({ content: 'It' }), '{"choices": [{"delta') }, nonsense],
     ['that sends another form', { body: events({ choices: 'secret' }) }, nonsense],
     [
       'that sends no stream',
       { headers: { 'content-type': 'text/html' }, body: '<html>' },
-      'qwen3 at * answered with a web page; check its address, and whether it needs a login',
+      'I could not answer: qwen3 at * answered with a web page. Check its address, and whether it needs a login.',
     ],
-    [
-      'that repeats itself',
-      loop({ content: 'And so on. ' }),
-      'the model repeated itself until it was stopped',
-    ],
-    ['that thinks in circles', loop({ reasoning: 'Hm. ' }), 'the model repeated itself until it was stopped'],
+    ['that repeats itself', loop({ content: 'And so on. ' }), looped],
+    ['that thinks in circles', loop({ reasoning: 'Hm. ' }), looped],
     [
       'that repeats itself in a call',
       {
@@ -154,17 +152,17 @@ describe('a model', () => {
           )
         })(),
       },
-      'the model repeated itself until it was stopped',
+      looped,
     ],
     [
       'that says in the midst of it that it failed',
       { body: events(delta({ content: 'It' }), { error: { message: 'out of memory' } }) },
-      'qwen3 at * failed: out of memory',
+      'I could not answer: qwen3 at * failed: out of memory',
     ],
   ])('%s', async ([, reply, why]) => {
     const { baseURL, requests } = await serveModel([reply])
     await using here = await stage([], { model: 'qwen3', baseURL, settings: { maxRetries: 0 } })
-    expect((await here.ask()).replace(baseURL, '*')).toBe(`I could not answer: ${why}`)
+    expect((await here.ask()).replace(baseURL, '*')).toBe(why)
     expect(JSON.stringify(here.heard.all)).not.toContain('secret')
     expect(requests).toHaveLength(1)
   })
@@ -183,6 +181,6 @@ describe('a model', () => {
   test('that calls the same tool for ever', async () => {
     const { baseURL } = await serveModel(() => calling('desk__add', { a: 1, b: 1 }))
     await using here = await stage([], { model: 'qwen3', baseURL, limits: { steps: 5 } })
-    expect(await here.ask()).toBe('I could not answer: no answer after 5 steps')
+    expect(await here.ask()).toBe(noAnswer('step_limit', { limit: 5 }))
   })
 })

@@ -39,9 +39,10 @@ test('what was spent before a start counts, as far as it is no day old', async (
     [25, { input: 1000 }],
     [26, { input: 1000 }],
   ])
-  await expect(budget.open()).rejects.toThrow(
-    '100 tokens in 24 hours are used, of 100 (limits.tokensPerDay); ask again in 1 h',
-  )
+  await expect(budget.open()).rejects.toMatchObject({
+    code: 'day_limit',
+    details: { used: 100, limit: 100, wait: '1 h' },
+  })
   expect(asked).toEqual([{ from: 'bot', kind: Kind.reasoningConclusion, order: 'desc' }, 1, 23, 25])
 })
 
@@ -51,7 +52,7 @@ test('a day later they are free again', async () => {
   budget.add(60)
   pass(12)
   budget.add(60)
-  await expect(budget.open()).rejects.toThrow('120 tokens in 24 hours are used, of 100')
+  await expect(budget.open()).rejects.toMatchObject({ code: 'day_limit', details: { used: 120, limit: 100 } })
   pass(12)
   await budget.open()
 })

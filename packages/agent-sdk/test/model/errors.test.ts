@@ -2,8 +2,9 @@ import type { Deed } from '@meup/agent-sdk/ai'
 import { FakeClock } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { timeoutError } from '../../src/client/errors.js'
 import { eventually } from '../support/eventually.js'
-import { adding, answering, getPrompt, listStory, type Script, type Stage, stage } from './stage.js'
+import { adding, answering, getPrompt, listStory, noAnswer, type Script, type Stage, stage } from './stage.js'
 
 const provider = 'openai.responses'
 
@@ -38,34 +39,24 @@ describe('a provider that fails', () => {
   })
 })
 
+const scripted = { model: 'script of scripted', ending: 'without a finish reason' }
+
 describe('an answer that is none', () => {
   test.for<[string, readonly Deed[], string]>([
-    ['is empty', [], 'I could not answer: the model gave no answer'],
-    ['is blank', [{ text: ' \n ' }], 'I could not answer: the model gave no answer'],
-    [
-      'is but reasoning',
-      [{ reasoning: 'Hm.' }],
-      'I could not answer: the model gave no answer, it only thought: check the reasoning parser of scripted',
-    ],
-    [
-      'is but a thought in tags',
-      [{ text: '<think>Hm.' }],
-      'I could not answer: the model gave no answer, it only thought',
-    ],
-    [
-      'ends before it begins',
-      [{ reasoning: 'Hm.' }, { end: 'length' }],
-      'I could not answer: the model gave no answer before its limit of tokens',
-    ],
+    ['is empty', [], noAnswer('no_text', {})],
+    ['is blank', [{ text: ' \n ' }], noAnswer('no_text', {})],
+    ['is but reasoning', [{ reasoning: 'Hm.' }], noAnswer('all_parsed', { provider: 'scripted' })],
+    ['is but a thought in tags', [{ text: '<think>Hm.' }], noAnswer('only_thought', {})],
+    ['ends before it begins', [{ reasoning: 'Hm.' }, { end: 'length' }], noAnswer('text_cut_off', {})],
     [
       'breaks off',
       [{ text: 'I would' }, { end: 'broken' }],
-      'I could not answer: script of scripted broke off its answer without a finish reason: I would',
+      noAnswer('broken_off_after', { ...scripted, beginning: 'I would' }),
     ],
     [
       'is withheld',
       [{ text: 'Boom' }, { end: 'content-filter' }],
-      'I could not answer: script of scripted withheld its answer with "content-filter"',
+      noAnswer('withheld', { ...scripted, ending: 'with "content-filter"' }),
     ],
   ])('%s', async ([, step, answer]) => {
     await using here = await stage([step], { settings: { maxRetries: 0 } })
@@ -87,9 +78,7 @@ describe('an answer that is none', () => {
     async ([, inputs]) => {
       const step: Deed[] = [...inputs.map((input) => ({ call: 'desk__add', input })), { end: 'broken' }]
       await using here = await stage([step, step])
-      expect(await here.ask()).toBe(
-        'I could not answer: script of scripted broke off its answer without a finish reason; ask again',
-      )
+      expect(await here.ask()).toBe(noAnswer('broken_off', scripted))
       expect(listStory(here.heard).some((line) => line.startsWith(Kind.mcpRequest))).toBe(false)
       expect(here.model.requests).toHaveLength(2)
       expect(getPrompt(here.model, 1)).toEqual(getPrompt(here.model, 0))
@@ -144,7 +133,9 @@ describe('a tool', () => {
     })
     here.desk.tool('never', {}, () => new Promise(() => {}))
     expect(await here.ask()).toBe('too slow')
-    expect(getToolResults(here, 1)).toEqual(['The tool did not answer: no response within 20 ms'])
+    expect(getToolResults(here, 1)).toEqual([
+      `The tool did not answer: ${timeoutError('response', 20).message}`,
+    ])
   })
 
   test('that the agent may not call', async () => {
@@ -161,21 +152,19 @@ describe('a limit', () => {
 
   test('of steps', async () => {
     await using here = await stage(forever, { limits: { steps: 3 } })
-    expect(await here.ask()).toBe('I could not answer: no answer after 3 steps')
+    expect(await here.ask()).toBe(noAnswer('step_limit', { limit: 3 }))
     expect(here.model.requests).toHaveLength(3)
   })
 
   test('of tokens', async () => {
     await using here = await stage(forever, { limits: { tokens: 25 } })
-    expect(await here.ask()).toBe('I could not answer: no answer after 30 tokens')
+    expect(await here.ask()).toBe(noAnswer('token_limit', { used: 30 }))
   })
 
   test('of tokens in a day', async () => {
     await using here = await stage([answering('5'), answering('7')], { limits: { tokensPerDay: 5 } })
     expect(await here.ask()).toBe('5')
-    expect(await here.ask()).toMatch(
-      /^I could not answer: \d+ tokens in 24 hours are used, of 5 \(limits\.tokensPerDay\); ask again in /,
-    )
+    expect(await here.ask()).toBe(noAnswer('day_limit', { used: 11, limit: 5, wait: '1 d' }))
     expect(here.model.requests).toHaveLength(1)
   })
 
@@ -188,7 +177,7 @@ describe('a limit', () => {
     const answer = here.ask()
     await eventually(() => expect(here.model.requests).toHaveLength(1))
     clock.advance(5000)
-    expect(await answer).toBe('I could not answer: no answer within 5000 ms')
+    expect(await answer).toBe(noAnswer('time_limit', { limit: 5000 }))
     expect(here.model.requests[0]?.abortSignal?.aborted).toBe(true)
   })
 })

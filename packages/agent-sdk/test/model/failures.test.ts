@@ -70,7 +70,7 @@ describe('the own words of a server are read from', () => {
   test('none: the status says it', async () => {
     expect((await failWith(refusing(400, ''))).text).toBe('m at */v1 answered 400: Bad Request')
     expect((await failWith(refusing(402, '{}'))).text).toBe(
-      'm at */v1 answered 402: Payment Required; its account needs credit',
+      'm at */v1 answered 402: Payment Required. Its account needs credit.',
     )
   })
 
@@ -88,59 +88,59 @@ describe('the own words of a server are read from', () => {
 })
 
 describe('what to do is told', () => {
-  const hint = 'try the baseURL */v1'
+  const hint = 'Try the baseURL */v1.'
   test.for<[name: string, reply: ModelReply, path: string, text: string]>([
-    ['a page', page('Welcome'), '', `m at */ answered with a web page: Welcome; ${hint}`],
-    ['a page without a name', page(''), '/', `m at */ answered with a web page; ${hint}`],
+    ['a page', page('Welcome'), '', `m at */ answered with a web page: Welcome. ${hint}`],
+    ['a page without a name', page(''), '/', `m at */ answered with a web page. ${hint}`],
     [
       "Ollama's 404",
       refusing(404, '404 page not found'),
       '',
-      `m at */ answered 404: 404 page not found; ${hint}`,
+      `m at */ answered 404: 404 page not found. ${hint}`,
     ],
     [
       "LM Studio's error with a status of success",
       json({ error: 'Unexpected endpoint or method. (POST /chat/completions)' }),
       '',
-      `m at */ gave no answer: Unexpected endpoint or method. (POST /chat/completions); ${hint}`,
+      `m at */ gave no answer: Unexpected endpoint or method. (POST /chat/completions). ${hint}`,
     ],
-    ['a stream of nothing', { body: '' }, '', `m at */ ended its answer before it began; ${hint}`],
-    ['a bare end', { body: events('[DONE]') }, '', `m at */ ended its answer before it began; ${hint}`],
+    ['a stream of nothing', { body: '' }, '', `m at */ ended its answer before it began. ${hint}`],
+    ['a bare end', { body: events('[DONE]') }, '', `m at */ ended its answer before it began. ${hint}`],
     [
       'an address that goes on too far',
       refusing(404, { detail: 'Not Found' }),
       '/v1/chat/completions',
-      'm at */v1/chat/completions answered 404: Not Found; the baseURL ends too late: try */v1',
+      'm at */v1/chat/completions answered 404: Not Found. Try the baseURL */v1.',
     ],
     [
       'a model that is not there',
       refusing(404, { error: { message: 'model "m" not found, try pulling it first' } }),
       '/v1',
-      'm at */v1 answered 404: model "m" not found, try pulling it first; is m the name of a model there?',
+      'm at */v1 answered 404: model "m" not found, try pulling it first. Is m the name of a model there?',
     ],
     [
       'a wrong key',
       refusing(401, { error: { message: 'Incorrect API key provided: sk-1234***89' } }),
       '/v1',
-      'm at */v1 answered 401: it needs a valid API key',
+      'm at */v1 answered 401. It needs a valid API key.',
     ],
     [
       'a user who is not known',
       refusing(401, { error: { message: 'User not found.' } }),
       '/v1',
-      'm at */v1 answered 401: User not found.; it needs a valid API key',
+      'm at */v1 answered 401: User not found. It needs a valid API key.',
     ],
     [
       'a country that is not served',
       refusing(403, { error: { message: 'Country not supported' } }),
       '/v1',
-      'm at */v1 answered 403: Country not supported; its API key may not use m',
+      'm at */v1 answered 403: Country not supported. Its API key may not use m.',
     ],
     [
       'a login, in circles',
       { status: 302, headers: { location: '/v1/chat/completions' }, body: '' },
       '/v1',
-      'm at */v1 cannot be reached: redirect count exceeded; check its address, and whether it needs a login',
+      'm at */v1 cannot be reached: redirect count exceeded. Check its address, and whether it needs a login.',
     ],
   ])('%s', async ([, reply, path, text]) => {
     expect((await failWith(reply, {}, path)).text).toBe(text)
@@ -148,32 +148,32 @@ describe('what to do is told', () => {
 
   const later = (ms: number) => new Date(Date.now() + ms)
   test.each<[after: string | (() => string), words: RegExp]>([
-    ['20', /in 20 s$/],
-    ['1.5', /in 2 s$/],
-    ['90s', /in 90 s$/],
-    ['1m30s', /in 90 s$/],
-    ['PT1M30S', /in 90 s$/],
-    ['7m12s', /in 8 minutes$/],
-    ['2 hours', /in 2 hours$/],
-    ['259200', /in 3 days$/],
-    [() => later(20_000).toUTCString(), /in (?:1\d|2[01]) s$/],
-    [() => later(600_000).toISOString(), /in (?:9|10) minutes$/],
-    [() => String(Math.ceil(later(30_000).getTime() / 1000)), /in (?:2\d|3[01]) s$/],
-    ['soon', /later$/],
-    ['-1', /later$/],
-    ['', /later$/],
+    ['20', /in 20 s\.$/],
+    ['1.5', /in 2 s\.$/],
+    ['90s', /in 90 s\.$/],
+    ['1m30s', /in 90 s\.$/],
+    ['PT1M30S', /in 90 s\.$/],
+    ['7m12s', /in 8 minutes\.$/],
+    ['2 hours', /in 2 hours\.$/],
+    ['259200', /in 3 days\.$/],
+    [() => later(20_000).toUTCString(), /in (?:1\d|2[01]) s\.$/],
+    [() => later(600_000).toISOString(), /in (?:9|10) minutes\.$/],
+    [() => String(Math.ceil(later(30_000).getTime() / 1000)), /in (?:2\d|3[01]) s\.$/],
+    ['soon', /later\.$/],
+    ['-1', /later\.$/],
+    ['', /later\.$/],
   ])('when to ask again: %s', async (given, words) => {
     const after = typeof given === 'string' ? given : given()
     const { text } = await failWith(refusing(429, { error: 'slow down' }, { 'retry-after': after }))
-    expect(text).toMatch(/^m at \*\/v1 answered 429: slow down; ask again /)
+    expect(text).toMatch(/^m at \*\/v1 answered 429: slow down\. Ask again /)
     expect(text).toMatch(words)
   })
 
   test.each([
-    [{ error: { message: 'Rate limit reached. Please try again in 7m12s. Visit us.' } }, /in 8 minutes$/],
-    [{ error: { message: 'Please try again in 20s.' } }, /in 20 s$/],
-    [{ error: { message: 'slow', details: [{ '@type': 'RetryInfo', retryDelay: '34s' }] } }, /in 34 s$/],
-    [{ error: { message: 'Try again later.' } }, /later$/],
+    [{ error: { message: 'Rate limit reached. Please try again in 7m12s. Visit us.' } }, /in 8 minutes\.$/],
+    [{ error: { message: 'Please try again in 20s.' } }, /in 20 s\.$/],
+    [{ error: { message: 'slow', details: [{ '@type': 'RetryInfo', retryDelay: '34s' }] } }, /in 34 s\.$/],
+    [{ error: { message: 'Try again later.' } }, /later\.$/],
   ])('when to ask again, in the words of the server: %j', async (body, words) => {
     expect((await failWith(refusing(429, body))).text).toMatch(words)
   })
@@ -184,7 +184,7 @@ describe('what to do is told', () => {
       saying('never'),
     ])
     await using here = await stage([], { model: 'm', baseURL })
-    expect(await here.ask()).toMatch(/ask again in 61 s$/)
+    expect(await here.ask()).toMatch(/Ask again in 61 s\.$/)
     expect(requests).toHaveLength(1)
   })
 

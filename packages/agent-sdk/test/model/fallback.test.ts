@@ -78,7 +78,7 @@ test('the models are tried in their order; of the last one, all learn why', asyn
   })
   await using here = await stage([], { model: 'first', baseURL, fallback, settings: { maxRetries: 0 } })
   expect(await here.ask()).toBe(
-    `I could not answer: third at ${baseURL} answered 500: three; ask again later`,
+    `I could not answer: third at ${baseURL} answered 500: three. Ask again later.`,
   )
   expect(requests.map(({ body }) => body.model)).toEqual(['first', 'second', 'third'])
   expect(listStory(here.heard).filter((line) => line.includes('answers instead'))).toHaveLength(2)

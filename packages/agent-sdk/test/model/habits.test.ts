@@ -18,7 +18,7 @@ import finishReasons from '../fixtures/model-habits/finish-reasons.json' with { 
 import names from '../fixtures/model-habits/names-of-tools.json' with { type: 'json' }
 import textsAboutCalls from '../fixtures/model-habits/texts-about-calls.json' with { type: 'json' }
 import thoughts from '../fixtures/model-habits/thoughts.json' with { type: 'json' }
-import { getToolCalls, listStory, stage } from './stage.js'
+import { getToolCalls, listStory, noAnswer, stage } from './stage.js'
 import { event } from './wire.js'
 
 const answer = 'It is 5.'
@@ -279,7 +279,7 @@ describe('an answer that ends', () => {
 
   test.for(finishReasons.refused)('with %s was withheld', async (reason) => {
     expect((await asked(ending(reason))).text).toBe(
-      `I could not answer: m at * withheld its answer with "${reason}"`,
+      noAnswer('withheld', { model: 'm at *', ending: `with "${reason}"` }),
     )
   })
 
@@ -288,7 +288,13 @@ describe('an answer that ends', () => {
     async (reason) => {
       expect((await asked(ending(reason), speaking(answer))).text).toBe(answer)
       const { text, requests } = await asked(ending(reason), ending(reason))
-      expect(text).toBe(`I could not answer: m at * broke off its answer with "${reason}": It is due, unless`)
+      expect(text).toBe(
+        noAnswer('broken_off_after', {
+          model: 'm at *',
+          ending: `with "${reason}"`,
+          beginning: 'It is due, unless',
+        }),
+      )
       expect(requests[1]?.body.messages).toEqual(requests[0]?.body.messages)
     },
   )
@@ -415,9 +421,7 @@ test.for<[where: string, body: string]>([
 ])('an answer that stands in %s is told as a thought', async ([, body]) => {
   const { baseURL } = await serveModel([{ body }])
   await using here = await stage([], { model: 'm', baseURL })
-  expect(await here.ask()).toBe(
-    `I could not answer: the model gave no answer, it only thought: check the reasoning parser of ${baseURL}`,
-  )
+  expect(await here.ask()).toBe(noAnswer('all_parsed', { provider: baseURL }))
   expect(JSON.stringify(here.heard.all)).not.toContain('RAW THOUGHT')
 })
 
@@ -473,7 +477,7 @@ test.for([
   async (text) => {
     const { baseURL } = await serveModel([{ body: speaking(text) }])
     await using here = await stage([], { model: 'm', baseURL, live: true })
-    expect(await here.ask()).toBe('I could not answer: the model gave no answer, it only thought')
+    expect(await here.ask()).toBe(noAnswer('only_thought', {}))
     expect(JSON.stringify(here.heard.all)).not.toContain('RAW')
   },
 )

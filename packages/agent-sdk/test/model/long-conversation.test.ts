@@ -143,7 +143,7 @@ test('a question that is too long alone is told so', async () => {
   const { baseURL, requests } = await serveSmall(openai)
   await using here = await stage([], { model: 'm', baseURL })
   expect(await here.ask('y '.repeat(25_000))).toMatch(
-    /answered 400: This model's maximum context length is 8192 tokens\. .*; ask for less, or clear its memory$/,
+    /answered 400: This model's maximum context length is 8192 tokens\. .*\. Ask for less, or clear its memory\.$/,
   )
   expect(requests.length).toBeLessThan(4)
   expect(await here.ask('Short')).toBe('Noted.')

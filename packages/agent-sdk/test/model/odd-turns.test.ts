@@ -13,6 +13,7 @@ import {
   saying,
   serveModel,
 } from '../../../../test/support/model-server.js'
+import { LoopError, NoAnswerError } from '../../src/model/errors.js'
 import { eventually } from '../support/eventually.js'
 import { getToolCalls, listStory, stage } from './stage.js'
 import { begin, event } from './wire.js'
@@ -111,7 +112,7 @@ describe('a model that never stops thinking', () => {
     const { baseURL, requests } = await serveModel([{ body: thoughts(toDelta) }])
     const clock = new FakeClock()
     await using here = await stage([], { model: 'm', baseURL, clock, limits: { turnMs: 5000 } })
-    const why = 'no answer within 5000 ms'
+    const { message: why } = new NoAnswerError('time_limit', { limit: 5000 })
     const asked = here.ask()
     await eventually(() => expect(requests).toHaveLength(1))
     clock.advance(5000)
@@ -125,7 +126,7 @@ describe('a model that never stops thinking', () => {
     const body = thoughts((reasoning_content) => ({ reasoning_content }), 20_000)
     const { baseURL, requests } = await serveModel([{ body }])
     await using here = await stage([], { model: 'm', baseURL })
-    const why = 'the model came to no end within 4000000 characters'
+    const { message: why } = new LoopError('came to no end within 4000000 characters')
     expect(await here.ask()).toBe(`I could not answer: ${why}`)
     expect(listStory(here.heard)).toContain(`reasoning.cancel: ${why}`)
     expect(requests).toHaveLength(1)
@@ -226,7 +227,7 @@ test.for([
     { body: completion('stop', ...pieces.map((content) => ({ content }))) },
   ])
   await using here = await stage([], { model: 'm', baseURL })
-  const why = 'the model gave no answer'
+  const { message: why } = new NoAnswerError('no_text', {})
   expect(await here.ask()).toBe(`I could not answer: ${why}`)
   expect(listStory(here.heard)).toEqual([
     'reasoning.start',

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { z as z3 } from 'zod-3'
 import { caughtUp } from '../support/record-envelopes.js'
 import { standing } from '../support/standing.js'
-import { answering, getPrompt, type Script, type Stage, stage } from './stage.js'
+import { answering, getPrompt, noAnswer, type Script, type Stage, stage } from './stage.js'
 
 const Review = Type.Object({ verdict: Type.String(), score: Type.Integer({ maximum: 10 }) })
 const good = '{"verdict":"ship it","score":9}'
@@ -113,7 +113,7 @@ describe('an answer that does not fit', () => {
   test.each(cases)('again, as it %s, is none', async (_, text, problem) => {
     await using here = await stage([answering(text), answering(text), answering(good)], { output: Review })
     expect(await askIn(here)).toMatchObject({
-      text: `I could not answer: the answer does not fit the schema: ${problem}`,
+      text: noAnswer('invalid_answer', { problem }),
       noAnswer: 'failed',
     })
     expect(here.model.requests).toHaveLength(2)

@@ -3,6 +3,7 @@ import { type Deed, type ScriptedModel, scriptedModel } from '@meup/agent-sdk/ai
 import { createTestSpace } from '@meup/agent-sdk/testing'
 import { type AnyEnvelope, type Capability, defaultLimits, Kind, type Limits } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
+import { NoAnswerError, type noAnswerTexts } from '../../src/model/errors.js'
 import { type EnvelopeRecorder, recordEnvelopes } from '../support/record-envelopes.js'
 
 export type Script = Parameters<typeof scriptedModel>[0]
@@ -100,3 +101,9 @@ export const getToolCalls = ({ heard }: Pick<Stage, 'heard'>): unknown[] =>
 
 /** The messages of a request to the model. */
 export const getPrompt = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []
+
+/** The answer to an asker for an error of `NoAnswerError`. */
+export const noAnswer = <Code extends keyof typeof noAnswerTexts>(
+  code: Code,
+  details: NoAnswerError<Code>['details'],
+): string => `I could not answer: ${new NoAnswerError(code, details).message}`

@@ -29,14 +29,14 @@ describe('a model that says nothing more', () => {
     }
     expect(listStory(here.heard).at(-1)).toBe(`reasoning.thought: No word from ${title} for 60 s.`)
     clock.advance(120_000)
-    expect(await answer).toBe(`I could not answer: ${title} said nothing for 120 s; ask again later`)
+    expect(await answer).toBe(`I could not answer: ${title} said nothing for 120 s. Ask again later.`)
     expect(await here.ask()).toBe('Here again.')
   })
 
   test('is given up after the time of its limits', async () => {
     const { baseURL } = await serveModel([silent('')])
     await using here = await stage([], { model: 'm', baseURL, limits: { stallMs: 100 } })
-    expect(await here.ask()).toMatch(/said nothing for 0\.1 s; ask again later$/)
+    expect(await here.ask()).toMatch(/said nothing for 0\.1 s\. Ask again later\.$/)
   })
 
   test('one that speaks every minute is waited for', async () => {

@@ -67,22 +67,22 @@ test('what a model says of errors stays as it is', async () => {
   expect((await askAt(saying(said))).text).toBe(said)
 })
 
-const hint = 'try the baseURL */v1'
+const hint = 'Try the baseURL */v1.'
 const page = '<!doctype html><title>Hi</title>'
 test.each<[name: string, reply: ModelReply, text: string]>([
-  ['a page by the name of a text', typed('text/plain', page), `*/ answered with a web page: Hi; ${hint}`],
-  ['a page without a name', typed('', page), `*/ answered with a web page: Hi; ${hint}`],
-  ['a page by the name of a stream', { body: page }, `*/ answered with a web page: Hi; ${hint}`],
-  ['a word', typed('text/plain', 'Ollama is running'), `*/ gave no answer; ${hint}`],
+  ['a page by the name of a text', typed('text/plain', page), `*/ answered with a web page: Hi. ${hint}`],
+  ['a page without a name', typed('', page), `*/ answered with a web page: Hi. ${hint}`],
+  ['a page by the name of a stream', { body: page }, `*/ answered with a web page: Hi. ${hint}`],
+  ['a word', typed('text/plain', 'Ollama is running'), `*/ gave no answer. ${hint}`],
   [
     'an error by the name of a stream',
     { body: '{"error":{"message":"no"}}\n' },
-    `*/ gave no answer: no; ${hint}`,
+    `*/ gave no answer: no. ${hint}`,
   ],
-  ['null', typed('application/json', 'null'), `*/ gave no answer; ${hint}`],
-  ['a list', typed('application/json', '[]'), `*/ gave no answer; ${hint}`],
-  ['an answer without a message', { body: '{"choices":[{"message":null}]}' }, `*/ gave no answer; ${hint}`],
-  ['nothing', typed('text/plain', ' \n'), `*/ ended its answer before it began; ${hint}`],
+  ['null', typed('application/json', 'null'), `*/ gave no answer. ${hint}`],
+  ['a list', typed('application/json', '[]'), `*/ gave no answer. ${hint}`],
+  ['an answer without a message', { body: '{"choices":[{"message":null}]}' }, `*/ gave no answer. ${hint}`],
+  ['nothing', typed('text/plain', ' \n'), `*/ ended its answer before it began. ${hint}`],
 ])('%s is none: the address may be wrong', async (_, reply, text) => {
   expect((await askAt(reply, '')).text).toBe(text)
 })

@@ -2,6 +2,7 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import type { AgentModel } from '@meup/agent-sdk'
 import { describe, expect, test } from 'vitest'
+import { NoAnswerError } from '../../src/model/errors.js'
 import { listStory, stage } from './stage.js'
 import { begin, block, event, wire } from './wire.js'
 
@@ -28,7 +29,7 @@ const halfCall = [
 describe('over the wire of a provider', () => {
   const title = 'claude-sonnet-4-5 of anthropic'
   const nonsense = `${title} sent an invalid response`
-  const broken = `${title} broke off its answer without a finish reason; ask again`
+  const broken = new NoAnswerError('broken_off', { model: title, ending: 'without a finish reason' }).message
   test.for<[name: string, answer: string, why: string]>([
     ['a stream that breaks off in a thought', halfThought, broken],
     ['a stream that breaks off in a call', begin + halfCall, broken],
@@ -63,7 +64,7 @@ describe('over the wire of a provider', () => {
     const later = { specificationVersion: 'v5', provider: 'acme.chat', modelId: 'a-9', doStream }
     await using here = await stage([], { model: later as unknown as AgentModel })
     expect(await here.ask()).toMatch(
-      /^I could not answer: a-9 of acme is not known to the installed version of ai; install /,
+      /^I could not answer: a-9 of acme is not known to the installed version of ai\. Install /,
     )
   })
 
@@ -71,7 +72,7 @@ describe('over the wire of a provider', () => {
     const fetch = async () => Response.json({ error: { message: 'no such model' } }, { status: 404 })
     await using here = await stage([], { model: createOpenAI({ apiKey: 'none', fetch }).chat('gone') })
     expect(await here.ask()).toBe(
-      'I could not answer: gone of openai answered 404: no such model; is gone the name of a model there?',
+      'I could not answer: gone of openai answered 404: no such model. Is gone the name of a model there?',
     )
   })
 })

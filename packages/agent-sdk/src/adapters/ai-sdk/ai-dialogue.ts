@@ -5,8 +5,9 @@ import type { HistoryMessage } from '../../agent/history.js'
 import type { SpaceTool } from '../../agent/tool-choice.js'
 import type { ThinkingLevel } from '../../client/types.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
+import { LoopError } from '../../model/errors.js'
 import { toPlainSchema } from '../../model/fit-schema.js'
-import { LoopError, LoopGuard } from '../../model/loop-guard.js'
+import { LoopGuard } from '../../model/loop-guard.js'
 import {
   type AgentOptions,
   type Clock,

@@ -1,4 +1,4 @@
-import { getErrorMessage } from '@meup/protocol'
+import { addAdvice, getErrorMessage } from '@meup/protocol'
 import type { APICallError } from 'ai'
 import { Notice } from '../../client/errors.js'
 import { withoutCredentials } from '../credentials.js'
@@ -216,9 +216,8 @@ export function explainFailure({ what, remedy, cause }: ModelFailure, of: Failin
     /^(?:answered \d+|cannot be reached|ended its answer before it began)/,
     `$&${often}`,
   )
-  const text = [`${of.title} ${happened}`, remedy]
-    .filter((part) => part !== '')
-    .join(/^answered \d+$/.test(what) ? ': ' : '; ')
+  const said = `${of.title} ${happened}`
+  const text = remedy === '' ? said : addAdvice(said, remedy)
   const error = cause === undefined ? new Notice(text) : new Error(text, { cause })
   return withoutCredentials(error, of.credentials)
 }
@@ -272,7 +271,7 @@ function hintAtAddress(address: string | undefined): string {
   const { origin, pathname } = new URL(address)
   const path = pathname.replace(/\/$/, '')
   const base = path.replace(requestPath, '').replace(/(\/v\d+)\1$/, '$1')
-  if (base !== path) return `the baseURL ends too late: try ${origin}${base.replace(/^\/api$/, '/v1')}`
+  if (base !== path) return `try the baseURL ${origin}${base.replace(/^\/api$/, '/v1')}`
   if (path === '/api') return tryAddress(`${origin}/v1`) // Ollama's own API; its OpenAI-compatible one is at `/v1`.
   return /\/v\d|\/openai\b|\/api\b/.test(path) ? '' : tryAddress(`${origin}${path}/v1`)
 }
