@@ -121,3 +121,10 @@ test('each text is thrown, and there once', () => {
   expect(new Set(all).size).toBe(all.length)
   expect(sources.filter((source) => /new (?:ConnectionError|TypeError)\(/.test(source))).toEqual([])
 })
+
+test('a connection error is explained by its own advice, otherwise by the hint of its code', () => {
+  expect([client.brokenExportError(), client.endedError()].map(({ explained }) => explained)).toEqual([
+    'the export broke off before its end. Export it again.',
+    'the connection is closed. Connect again.',
+  ])
+})

@@ -1,6 +1,6 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { ConnectionError } from '@meup/agent-sdk'
-import { addAdvice, errorsOf, getErrorMessage, ProtocolError } from '@meup/protocol'
+import { errorsOf, getErrorMessage, ProtocolError } from '@meup/protocol'
 
 /** The messages to ACP clients: what happened, with the value. Then what to do. */
 export const editorTexts = {
@@ -21,8 +21,7 @@ export const editorError = errorsOf(
 /** The error's message, with its code or a hint. */
 export function describeProblem(error: unknown): string {
   if (error instanceof ProtocolError) return `${error.message} (${error.code})`
-  const message = getErrorMessage(error)
-  return error instanceof ConnectionError && !message.endsWith('.') ? addAdvice(message, error.hint) : message
+  return error instanceof ConnectionError ? error.explained : getErrorMessage(error)
 }
 
 /** Converts an error to one that an ACP client shows with its message. */

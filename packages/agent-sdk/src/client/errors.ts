@@ -1,5 +1,12 @@
 import { programEndedText } from '@meup/folds'
-import { type ErrorCode, type ErrorPayload, errors, omitUndefined, ProtocolError } from '@meup/protocol'
+import {
+  addAdvice,
+  type ErrorCode,
+  type ErrorPayload,
+  errors,
+  omitUndefined,
+  ProtocolError,
+} from '@meup/protocol'
 import type { ToolResult } from './tool-result.js'
 
 /** Errors that this client creates; refusals of the gateway are `ProtocolError`. `retryable`: a retry can succeed. */
@@ -46,6 +53,7 @@ interface ConnectionErrorOptions extends ErrorOptions {
 export class Notice extends Error {
   override readonly name = 'Notice'
 }
+
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
   readonly details: LocalErrorDetails
@@ -70,6 +78,11 @@ export class ConnectionError extends Error {
   /** Advice to the developer about an error with this code. */
   get hint(): string {
     return localErrors[this.code].hint
+  }
+
+  /** The message and what to do, as sentences: the hint is left out if the message has advice of its own. */
+  get explained(): string {
+    return this.message.endsWith('.') ? this.message : addAdvice(this.message, this.hint)
   }
 }
 

@@ -1,6 +1,6 @@
 import { ConnectionError, ProposalError, ProtocolError, ToolError } from '@meup/agent-sdk'
 import { dropResultNulls, indentJson, isObject, readBlocks } from '@meup/folds'
-import { addAdvice, getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
+import { getErrorMessage, parseExact, stringifyExact } from '@meup/protocol'
 import { type CallToolResult, type InputRequiredResult, isCallToolResult } from '@modelcontextprotocol/server'
 import { serveText } from './errors.js'
 
@@ -77,10 +77,7 @@ interface Failure {
 
 function describeError(error: unknown): Failure {
   if (error instanceof ProtocolError) return { code: error.code, message: error.message }
-  if (error instanceof ConnectionError) {
-    const { code, message, hint } = error
-    return { code, message: message.endsWith('.') ? message : addAdvice(message, hint) }
-  }
+  if (error instanceof ConnectionError) return { code: error.code, message: error.explained }
   if (error instanceof ProposalError) return { code: error.outcome.state, message: error.message }
   if (error instanceof ToolError)
     return { code: 'tool_failed', message: serveText('tool_failed', { message: error.message }) }

@@ -2,7 +2,7 @@ import { ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
 
 /** The error as text, with advice if available. */
 export function explainError(error: unknown): string {
-  if (error instanceof ConnectionError) return `${error.message} — ${error.hint}`
+  if (error instanceof ConnectionError) return error.explained
   if (error instanceof ProtocolError && error.code === 'unauthorized') {
     return 'The gateway does not take this token here. Check it, and the name of the space.'
   }
