@@ -2,7 +2,7 @@ import type { LogError } from '@meup/gateway'
 import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
-import { assertAsNeeded, createPlace, findStream } from './streams.js'
+import { assertStreamConfig, findStream, getStreamNames } from './streams.js'
 
 interface NatsServerReport {
   readonly server: string
@@ -67,14 +67,14 @@ async function lookAtStreams(
   replicas: number,
   spaces: readonly string[],
 ): Promise<StreamReport[]> {
-  const streams = new Set(spaces.map((space) => createPlace(space).stream))
+  const streams = new Set(spaces.map((space) => getStreamNames(space).stream))
   const reports: StreamReport[] = []
   for (const stream of streams) {
-    const kept = spaces.filter((space) => createPlace(space).stream === stream)
+    const kept = spaces.filter((space) => getStreamNames(space).stream === stream)
     try {
       const manager = await jetstreamManager(connection, { timeout: requestMs })
       const info = await findStream(manager, stream)
-      if (info !== undefined) assertAsNeeded(info.config, replicas)
+      if (info !== undefined) assertStreamConfig(info.config, replicas)
       reports.push({ stream, spaces: kept, found: info && describeHealth(info) })
     } catch (error) {
       const found = asNatsError(error, `asking for the stream ${stream}`)

@@ -3,7 +3,7 @@ import { LogError, type Snapshot } from '@meup/gateway'
 import { nanoid } from 'nanoid'
 import { type Nats, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
-import type { StreamPlace } from './streams.js'
+import type { StreamNames } from './streams.js'
 
 /** The message that announces a pruning. */
 interface PruningRecord {
@@ -23,9 +23,9 @@ const partBytes = 256 * 1024
 /** The prunings of one space, as the stream records them. */
 export class Prunings {
   readonly #nats: Nats
-  readonly #place: StreamPlace
+  readonly #place: StreamNames
 
-  constructor(nats: Nats, place: StreamPlace) {
+  constructor(nats: Nats, place: StreamNames) {
     this.#nats = nats
     this.#place = place
   }

@@ -2,7 +2,7 @@ import { LogError } from '@meup/gateway'
 import { getLastSeq } from './batch.js'
 import { getApiCode, type Nats, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
-import type { StreamPlace } from './streams.js'
+import type { StreamNames } from './streams.js'
 import { removeMessage, type StoredBatch } from './subject-log.js'
 
 const wrongLastSequence = 10071
@@ -13,10 +13,10 @@ const wrongLastSequence = 10071
  */
 export class Rewrites {
   readonly #nats: Nats
-  readonly #place: StreamPlace
+  readonly #place: StreamNames
   readonly #stored: (at: number, data: Uint8Array) => StoredBatch
 
-  constructor(nats: Nats, place: StreamPlace, stored: (at: number, data: Uint8Array) => StoredBatch) {
+  constructor(nats: Nats, place: StreamNames, stored: (at: number, data: Uint8Array) => StoredBatch) {
     this.#nats = nats
     this.#place = place
     this.#stored = stored

@@ -24,7 +24,7 @@ import { Prunings } from './prunings.js'
 import { Replica } from './replica.js'
 import { Rewrites } from './rewrites.js'
 import { Sharing } from './sharing.js'
-import { createPlace, establishStream } from './streams.js'
+import { establishStream, getStreamNames } from './streams.js'
 import { type StoredBatch, SubjectLog } from './subject-log.js'
 
 /** Milliseconds for which `close` waits until queued messages are sent. */
@@ -88,7 +88,7 @@ async function open(
   onClose: () => void,
 ): Promise<EnvelopeLog> {
   const doing = `opening the space ${space}`
-  const place = createPlace(space)
+  const place = getStreamNames(space)
   const subject = new SubjectLog(nats, place)
   const prunings = new Prunings(nats, place)
   const rewrites = new Rewrites(nats, place, (at, data) => subject.stored(at, data))

@@ -1,15 +1,18 @@
+// Names and configuration of the streams. Gateways refuse existing streams whose configuration differs.
+
 import { createHash } from 'node:crypto'
 import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import { getApiCode } from './connect.js'
 import { streamTexts } from './errors.js'
 
+/** Changing this number makes existing logs unreachable: it decides in which stream a space is. */
 const shards = 8
 const secondNs = 1_000_000_000
 const [notFound, nameInUse] = [10059, 10058]
 
 /** Stream and subjects of a space. The names are stable, because other gateways derive them as well. */
-export interface StreamPlace {
+export interface StreamNames {
   readonly stream: string
   /** The subject of the batches of the log. */
   readonly subject: string
@@ -22,7 +25,7 @@ export interface StreamPlace {
   readonly rewritten: string
 }
 
-export function createPlace(space: string): StreamPlace {
+export function getStreamNames(space: string): StreamNames {
   const shard = createHash('sha256').update(space).digest().readUInt8() % shards
   const at = `${shard}.${space}`
   return {
@@ -35,9 +38,9 @@ export function createPlace(space: string): StreamPlace {
   }
 }
 
-type Wanted = Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'> & Partial<StreamConfig>
+type WantedConfig = Pick<StreamConfig, 'name' | 'subjects' | 'num_replicas'> & Partial<StreamConfig>
 
-function wanted(stream: string, replicas: number): Wanted {
+function createStreamConfig(stream: string, replicas: number): WantedConfig {
   const shard = stream.slice('MEUP_'.length)
   const subjects = ['space', 'pruned', 'snapshot', 'rewritten'].map((what) => `meup.${what}.${shard}.>`)
   return {
@@ -64,13 +67,13 @@ export async function establishStream(
   replicas: number,
 ): Promise<void> {
   const found = await findStream(manager, stream)
-  if (found !== undefined) return assertAsNeeded(found.config, replicas)
+  if (found !== undefined) return assertStreamConfig(found.config, replicas)
   try {
-    await manager.streams.add(wanted(stream, replicas))
+    await manager.streams.add(createStreamConfig(stream, replicas))
   } catch (error) {
     if (getApiCode(error) !== nameInUse) throw error
     const made = await findStream(manager, stream)
-    if (made !== undefined) assertAsNeeded(made.config, replicas)
+    if (made !== undefined) assertStreamConfig(made.config, replicas)
   }
 }
 
@@ -85,8 +88,8 @@ export async function findStream(manager: JetStreamManager, stream: string): Pro
 }
 
 /** Checks that no limit removes messages, and that the number of copies is right. Throws like `establishStream`. */
-export function assertAsNeeded(found: StreamConfig, replicas: number): void {
-  const config = wanted(found.name, replicas)
+export function assertStreamConfig(found: StreamConfig, replicas: number): void {
+  const config = createStreamConfig(found.name, replicas)
   const keys = [
     'num_replicas',
     'retention',

@@ -4,7 +4,7 @@ import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
 import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
-import type { StreamPlace } from './streams.js'
+import type { StreamNames } from './streams.js'
 
 /** One message of a space's subject. */
 export interface StoredBatch {
@@ -33,10 +33,10 @@ const bytesOfHeaders = 1024
 
 /** The messages of one space in its stream. Reads on which a decision depends go to the stream's leader. */
 export class SubjectLog {
-  readonly place: StreamPlace
+  readonly place: StreamNames
   readonly #nats: Nats
 
-  constructor(nats: Nats, place: StreamPlace) {
+  constructor(nats: Nats, place: StreamNames) {
     this.#nats = nats
     this.place = place
   }
@@ -186,7 +186,7 @@ const maxIdleConsumers = 10
 /** Reads a subject with a consumer, which is replaced whenever it stalls. */
 async function* consume(
   js: JetStreamClient,
-  { stream, subject }: StreamPlace,
+  { stream, subject }: StreamNames,
   from: number,
   through: number,
 ): AsyncGenerator<JsMsg, void> {
