@@ -1,4 +1,4 @@
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Block {
@@ -8,7 +8,7 @@ interface Block {
 }
 
 /** Reads responses of Anthropic's Messages API. A complete response is read like a stream. */
-export function anthropicReader(collector: StepCollector): (chunk: Json) => void {
+export function anthropicReader(collector: ExtractionCollector): (chunk: Json) => void {
   let blocks = new Map<unknown, Block>()
   let begun = 0
 
@@ -54,7 +54,7 @@ function getBlockStart(delta: Json): Json {
   return isThought ? { type: 'thinking', thinking: '', signature: '' } : {}
 }
 
-function beginBlock({ index, content }: Block, collector: StepCollector): void {
+function beginBlock({ index, content }: Block, collector: ExtractionCollector): void {
   const { type, id, name, input } = content
   if (type === 'thinking') collector.reasoning('anthropic', string(content.thinking) ?? '', index)
   else if (type === 'redacted_thinking') {
@@ -69,7 +69,7 @@ function beginBlock({ index, content }: Block, collector: StepCollector): void {
   }
 }
 
-function appendTo({ index, content }: Block, delta: Json, collector: StepCollector): void {
+function appendTo({ index, content }: Block, delta: Json, collector: ExtractionCollector): void {
   const { thinking, signature, text, partial_json: json } = delta
   if (typeof thinking === 'string') {
     content.thinking = (string(content.thinking) ?? '') + thinking
@@ -81,7 +81,7 @@ function appendTo({ index, content }: Block, delta: Json, collector: StepCollect
 }
 
 /** Ends a block. A thought has to be sent back even if it is empty, but never incomplete. */
-function endBlock({ index, content }: Block, collector: StepCollector): void {
+function endBlock({ index, content }: Block, collector: ExtractionCollector): void {
   if (content.type === 'thinking') {
     collector.endThought()
     collector.opaque(content)

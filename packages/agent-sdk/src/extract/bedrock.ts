@@ -1,4 +1,4 @@
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface Thought {
@@ -10,7 +10,7 @@ interface Thought {
  * Reads responses of Amazon Bedrock's Converse API. In streams of the AWS SDK, each event is wrapped in a field with its name;
  * over HTTP it is not.
  */
-export function bedrockReader(collector: StepCollector): (chunk: Json) => void {
+export function bedrockReader(collector: ExtractionCollector): (chunk: Json) => void {
   const thoughts = new Map<unknown, Thought>()
 
   function readDelta(index: unknown, content: Json): void {
@@ -79,7 +79,7 @@ function unwrapEvent(chunk: Json): Json | undefined {
 }
 
 /** Reads a tool call. A complete response has its input as a value, a stream has pieces of its JSON. */
-function readCall(key: string, { toolUseId, name, input }: Json, collector: StepCollector): void {
+function readCall(key: string, { toolUseId, name, input }: Json, collector: ExtractionCollector): void {
   const given = typeof input === 'string' ? { json: input } : { value: input }
   collector.callPart(key, { id: string(toolUseId), name: string(name), ...given })
 }

@@ -1,11 +1,11 @@
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
  * Reads chat completions as defined by OpenAI. DeepSeek, OpenRouter, vLLM, SGLang, Groq, Cerebras, xAI, Qwen, Z.ai, Mistral and
  * others add a few fields.
  */
-export function chatReader(collector: StepCollector): (chunk: Json) => void {
+export function chatReader(collector: ExtractionCollector): (chunk: Json) => void {
   const readDetails = detailsReader(collector)
   return (chunk) => {
     // DashScope's own API nests the same fields in `output`.
@@ -21,7 +21,7 @@ export function chatReader(collector: StepCollector): (chunk: Json) => void {
 
 const none: Json = {}
 
-function readChoice(choice: Json, collector: StepCollector, readDetails: DetailsReader): void {
+function readChoice(choice: Json, collector: ExtractionCollector, readDetails: DetailsReader): void {
   const delta = record(choice.delta)
   const message = delta ?? record(choice.message) ?? none
   readMessage(message, collector)
@@ -32,7 +32,7 @@ function readChoice(choice: Json, collector: StepCollector, readDetails: Details
 }
 
 /** Reads a message or delta in OpenAI's form: reasoning in a field, text as a string or in parts, tool calls. */
-export function readMessage(message: Json, collector: StepCollector): void {
+export function readMessage(message: Json, collector: ExtractionCollector): void {
   collector.reasoning('reasoning', string(message.reasoning) ?? '')
   collector.reasoning('reasoning_content', string(message.reasoning_content) ?? '')
   collector.reasoning('thinking', string(message.thinking) ?? '')
@@ -46,13 +46,13 @@ function soleCall({ function_call }: Json): Json | undefined {
   return record(function_call) && { index: 0, function: function_call }
 }
 
-function readContent(content: unknown, collector: StepCollector): void {
+function readContent(content: unknown, collector: ExtractionCollector): void {
   if (typeof content === 'string') collector.text(content)
   else for (const part of records(content)) readPart(part, collector)
 }
 
 /** Reads a part of the content. Mistral, Cohere and Databricks send thoughts as parts, as a text or a list of texts. */
-function readPart(part: Json, collector: StepCollector): void {
+function readPart(part: Json, collector: ExtractionCollector): void {
   const thought = readThought(part)
   if (thought !== undefined) collector.thought('thinking', thought)
   else if (typeof part.text === 'string') collector.text(part.text)
@@ -76,7 +76,7 @@ export function readThought({ type, thinking, summary, text }: Json): string | u
  * Reads tool calls. In a stream, `index` identifies the call that a piece belongs to; arguments that are not a string are
  * complete.
  */
-export function readCalls(calls: unknown, collector: StepCollector): void {
+export function readCalls(calls: unknown, collector: ExtractionCollector): void {
   for (const [position, call] of records(calls).entries()) {
     const called = record(call.function) ?? record(call.custom) ?? {}
     const { arguments: given, input } = called
@@ -98,7 +98,7 @@ type Detail = Record<string, unknown>
  * Reads `reasoning_details`, which OpenRouter requires back unchanged. In a stream each detail arrives in pieces of equal
  * `type` and `index`. Its signature is a separate piece, which may follow the next detail.
  */
-function detailsReader(collector: StepCollector): DetailsReader {
+function detailsReader(collector: ExtractionCollector): DetailsReader {
   const all: Detail[] = []
 
   function findDetail(piece: Json): number {
@@ -146,7 +146,7 @@ function append(known: Detail, piece: Json): void {
 }
 
 /** Reads responses of Ollama's own API; a line of a stream has the same form as a complete response. */
-export function ollamaReader(collector: StepCollector): (chunk: Json) => void {
+export function ollamaReader(collector: ExtractionCollector): (chunk: Json) => void {
   return (chunk) => {
     if (!('done' in chunk)) return
     const { message, response, thinking, done, done_reason } = chunk

@@ -1,9 +1,9 @@
 import { readCalls, readMessage } from './chat.js'
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { type Json, record, records, string } from './json.js'
 
 /** Reads responses of Cohere's chat API, version 2. */
-export function cohereReader(collector: StepCollector): (chunk: Json) => void {
+export function cohereReader(collector: ExtractionCollector): (chunk: Json) => void {
   return (chunk) => {
     const { type, index } = chunk
     if (type === undefined && 'message' in chunk && !('done' in chunk)) readDelta(chunk, 0, collector)
@@ -26,7 +26,11 @@ const events = new Set([
 ])
 
 /** Reads a message or delta. In a stream, `tool_calls` is a single call instead of a list, and the event has its index. */
-function readDelta({ message, finish_reason, usage }: Json, index: number, collector: StepCollector): void {
+function readDelta(
+  { message, finish_reason, usage }: Json,
+  index: number,
+  collector: ExtractionCollector,
+): void {
   const { tool_calls, tool_plan, ...rest } = record(message) ?? {}
   collector.reasoning('tool_plan', string(tool_plan) ?? '')
   readMessage(rest, collector)
@@ -37,7 +41,7 @@ function readDelta({ message, finish_reason, usage }: Json, index: number, colle
 }
 
 /** Reads responses of Cohere's chat API, version 1. A stream repeats the whole response at its end. */
-export function cohereV1Reader(collector: StepCollector): (chunk: Json) => void {
+export function cohereV1Reader(collector: ExtractionCollector): (chunk: Json) => void {
   let isHeard = false
   let isCalled = false
 

@@ -2,8 +2,8 @@ import { anthropicReader } from './anthropic.js'
 import { bedrockReader } from './bedrock.js'
 import { chatReader, ollamaReader } from './chat.js'
 import { cohereReader, cohereV1Reader } from './cohere.js'
-import { StepCollector } from './collector.js'
 import type { Extraction, ExtractOptions, Format, StreamEvent } from './extraction.js'
+import { ExtractionCollector } from './extraction-collector.js'
 import { geminiReader } from './gemini.js'
 import { type Json, record } from './json.js'
 import { EventText } from './json-events.js'
@@ -19,7 +19,7 @@ export function extractReasoning(
 ): Extraction | null {
   const whole = record(response)
   if (whole === undefined) return null
-  const collector = new StepCollector(prefilled)
+  const collector = new ExtractionCollector(prefilled)
   for (const read of readersFor(collector)) read(whole)
   return collector.end(true)
 }
@@ -35,13 +35,13 @@ const nothing: Extraction = {
 
 /** Reads the streamed response of any provider, event by event. Never throws, and skips unreadable events. */
 export class ReasoningStream {
-  readonly #collector: StepCollector
+  readonly #collector: ExtractionCollector
   readonly #readers: readonly ((chunk: Json) => void)[]
   #text: EventText | undefined
   #extraction: Extraction | undefined
 
   constructor({ prefilled = false }: ExtractOptions = {}) {
-    const collector = new StepCollector(prefilled)
+    const collector = new ExtractionCollector(prefilled)
     this.#collector = collector
     this.#readers = readersFor(collector)
   }
@@ -125,5 +125,5 @@ const families = [
 ]
 
 /** Creates readers for one response, complete or in chunks. Each reader handles one format and ignores others. */
-const readersFor = (collector: StepCollector): ((chunk: Json) => void)[] =>
+const readersFor = (collector: ExtractionCollector): ((chunk: Json) => void)[] =>
   families.map((family) => family(collector))

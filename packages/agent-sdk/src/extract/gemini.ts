@@ -1,4 +1,4 @@
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 interface OpenCall {
@@ -12,7 +12,7 @@ interface OpenCall {
  * Reads responses of Gemini. A complete response has the same form as a chunk of a stream. Any part may carry a signature, even
  * one without text.
  */
-export function geminiReader(collector: StepCollector): (chunk: Json) => void {
+export function geminiReader(collector: ExtractionCollector): (chunk: Json) => void {
   let begun = 0
   /** A call whose arguments are still arriving, one by one. */
   let open: OpenCall | undefined

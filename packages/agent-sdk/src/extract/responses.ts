@@ -1,4 +1,4 @@
-import type { StepCollector } from './collector.js'
+import type { ExtractionCollector } from './extraction-collector.js'
 import { isFilled, type Json, record, records, string } from './json.js'
 
 /**
@@ -19,7 +19,7 @@ const isLast = /^response\.(?:completed|incomplete|failed)$/
  * Reads responses of OpenAI's Responses API and compatible ones. A stream repeats its content: in pieces, then as texts, as
  * items and as the whole response. Repetitions only add what is missing.
  */
-export function responsesReader(collector: StepCollector): (chunk: Json) => void {
+export function responsesReader(collector: ExtractionCollector): (chunk: Json) => void {
   const received = new Map<string, string>()
   const ended = new Set<unknown>()
   /** Keys of the items, by item id; some proxies change ids between events. */
@@ -106,7 +106,7 @@ export function responsesReader(collector: StepCollector): (chunk: Json) => void
 const isCall = ({ type }: Json): boolean => type === 'function_call' || type === 'custom_tool_call'
 
 /** Starts a call. A custom tool's input is free text, which is complete only at the end. */
-function beginCall(key: string, item: Json, collector: StepCollector): void {
+function beginCall(key: string, item: Json, collector: ExtractionCollector): void {
   if (!isCall(item)) return
   const names = { id: string(item.call_id) ?? string(item.id), name: string(item.name) }
   const isCustom = item.type === 'custom_tool_call' && isFilled(item.input)

@@ -7,8 +7,36 @@ import { TagReader } from './tag-reader.js'
 import { cutName } from './tag-tokens.js'
 import { readProviderUsage } from './usage.js'
 
-/** Collects the parts of a response. The readers of provider formats call its methods in the order of the response. */
-export class StepCollector {
+/** Origins of reasoning in order of preference. If a response has several, only the first one is used. */
+const chain = [
+  { origin: 'reasoning', source: 'reasoning', format: 'parsed' },
+  { origin: 'reasoning_content', source: 'reasoning_content', format: 'parsed' },
+  { origin: 'anthropic', source: 'thinking', format: 'anthropic' },
+  { origin: 'thinking', source: 'thinking', format: 'parsed' },
+  { origin: 'reasoning_details', source: 'reasoning_details', format: 'parsed' },
+  { origin: 'reasoning_text', source: 'reasoning_text', format: 'parsed' },
+  { origin: 'summary', source: 'summary', format: 'parsed' },
+  { origin: 'thought', source: 'thought', format: 'parsed' },
+  { origin: 'reasoningContent', source: 'reasoningContent', format: 'parsed' },
+  { origin: 'tool_plan', source: 'tool_plan', format: 'parsed' },
+  { origin: 'tags', source: 'tags', format: 'think_tags' },
+] as const satisfies readonly { origin: string; source: ExtractionSource; format: Format }[]
+
+type Origin = (typeof chain)[number]['origin']
+
+interface Place {
+  /** Origins with a lower rank are preferred. */
+  readonly rank: number
+  readonly source: ExtractionSource
+  readonly format: Format
+}
+
+const places = Object.fromEntries(
+  chain.map(({ origin, source, format }, rank) => [origin, { rank, source, format }]),
+) as Record<Origin, Place>
+
+/** Collects the parts of a response as an `Extraction`. The readers of provider formats call its methods in the order of the response. */
+export class ExtractionCollector {
   readonly #prefilled: boolean
   readonly #thoughts = new Thoughts()
   readonly #opaque: unknown[] = []
@@ -293,31 +321,3 @@ const readCalls = ({ id, name, json, value }: Draft): ExtractedCall[] => {
   const all = value === undefined ? readArguments(json).map((each) => parseJson(each) ?? each) : [value]
   return all.map((given) => ({ id, name: cutName(name), arguments: given }))
 }
-
-/** Origins of reasoning in order of preference. If a response has several, only the first one is used. */
-const chain = [
-  { origin: 'reasoning', source: 'reasoning', format: 'parsed' },
-  { origin: 'reasoning_content', source: 'reasoning_content', format: 'parsed' },
-  { origin: 'anthropic', source: 'thinking', format: 'anthropic' },
-  { origin: 'thinking', source: 'thinking', format: 'parsed' },
-  { origin: 'reasoning_details', source: 'reasoning_details', format: 'parsed' },
-  { origin: 'reasoning_text', source: 'reasoning_text', format: 'parsed' },
-  { origin: 'summary', source: 'summary', format: 'parsed' },
-  { origin: 'thought', source: 'thought', format: 'parsed' },
-  { origin: 'reasoningContent', source: 'reasoningContent', format: 'parsed' },
-  { origin: 'tool_plan', source: 'tool_plan', format: 'parsed' },
-  { origin: 'tags', source: 'tags', format: 'think_tags' },
-] as const satisfies readonly { origin: string; source: ExtractionSource; format: Format }[]
-
-type Origin = (typeof chain)[number]['origin']
-
-interface Place {
-  /** Origins with a lower rank are preferred. */
-  readonly rank: number
-  readonly source: ExtractionSource
-  readonly format: Format
-}
-
-const places = Object.fromEntries(
-  chain.map(({ origin, source, format }, rank) => [origin, { rank, source, format }]),
-) as Record<Origin, Place>
