@@ -37,7 +37,7 @@ export function addCaps(program: Command): void {
     .description('show, explain, give and take back capabilities, and see what was refused')
     .addHelpText(
       'after',
-      `\nA capability is a kind, such as chat or 'mcp.*', or JSON: '{"kind":"mcp.request","to":"files"}'`,
+      `\nA capability is a kind, such as chat or 'mcp.*', or as in space.yaml: '{ tool: "files/*" }'`,
     )
   withConnection(
     group.command('ls', { isDefault: true }).alias('list'),
@@ -58,7 +58,7 @@ export function addCaps(program: Command): void {
   withConnection(group.command('grant'), 'print the grant as one JSON object')
     .description('grant a participant what you hold; prints the id of the grant')
     .argument('<participant>', 'to whom')
-    .argument('<capability...>', 'kinds, or JSON')
+    .argument('<capability...>', 'kinds, JSON, or YAML as in space.yaml')
     .option('--for <duration>', 'for so long, such as 1h')
     .option('--until <time>', 'until then, such as friday or 2026-01-02T03:04:05Z')
     .option('--reason <text>', 'why, for everyone to read')
@@ -106,7 +106,7 @@ async function explainAttempt(
   words: readonly string[],
   flags: ConnectionFlags,
 ): Promise<void> {
-  const attempt = parseAttempt(words)
+  const attempt = await parseAttempt(words)
   const { participants } = await createHttpClient(flags).readParticipants()
   mustKnow({ participants }, [participant])
   const all = getGrantedCapabilities(participants, await readGrants(flags), Date.now())
@@ -139,10 +139,14 @@ async function explainAttempt(
   }
 }
 
-function grantCapabilities(recipient: string, words: readonly string[], flags: GrantFlags): Promise<void> {
-  const capabilities = parseCapabilities(words)
+async function grantCapabilities(
+  recipient: string,
+  words: readonly string[],
+  flags: GrantFlags,
+): Promise<void> {
+  const capabilities = await parseCapabilities(words)
   const terms = buildTerms(flags)
-  return withSpace(flags, async (space) => {
+  await withSpace(flags, async (space) => {
     mustKnow(space, [recipient])
     const ids = space.participants.map(({ id }) => id)
     for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
@@ -162,7 +166,7 @@ async function revokeCapabilities(
   const what =
     words.length === 0
       ? await findGrant(idOrRecipient, flags)
-      : { recipient: idOrRecipient, capabilities: parseCapabilities(words) }
+      : { recipient: idOrRecipient, capabilities: await parseCapabilities(words) }
   await withSpace(flags, async (space) => {
     const { recipient } = what
     const revoked = await space.revoke(what, flags.reason)

@@ -15,7 +15,7 @@ export function addMembers(program: Command): void {
   add('invite', 'print the invitation as one JSON object')
     .description('add a participant to the space, and print its token, which is shown once')
     .argument('<participant>', 'who')
-    .argument('<capability...>', 'what it may do: kinds, or JSON')
+    .argument('<capability...>', 'what it may do: kinds, JSON, or YAML as in space.yaml')
     .option('--for <duration>', 'for so long, such as 1h')
     .option('--until <time>', 'until then, such as friday or 2026-01-02T03:04:05Z')
     .action(inviteParticipant)
@@ -39,11 +39,11 @@ interface SpanFlags extends ReasonFlags {
   readonly for?: string
 }
 
-function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
-  const capabilities = parseCapabilities(words)
+async function inviteParticipant(id: string, words: readonly string[], flags: GrantFlags): Promise<void> {
+  const capabilities = await parseCapabilities(words)
   const terms = buildTerms(flags)
   const { url, space: name } = resolveTarget(flags)
-  return withSpace(flags, async (space) => {
+  await withSpace(flags, async (space) => {
     const ids = space.participants.map((each) => each.id)
     for (const warning of findCapabilityWarnings(capabilities, ids)) printNotice(`warning: ${warning}`)
     const invitation = await space.invite(id, capabilities, terms)

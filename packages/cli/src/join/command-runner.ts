@@ -428,7 +428,7 @@ export class CommandRunner {
   }
 
   async #grant(argument: string): Promise<void> {
-    // A capability written as JSON may contain spaces.
+    // A capability written as JSON or YAML may contain spaces.
     const words: string[] = argument.match(/\{.*\}|\S+/g) ?? []
     const span = words.find((word) => /^for:/.test(word))?.slice('for:'.length)
     const [recipient = '', ...named] = words.filter((word) => !/^for:/.test(word))
@@ -436,7 +436,7 @@ export class CommandRunner {
     const others = named.filter((word) => !word.startsWith('tool:'))
     requireSome(named, '/grant <participant> <capability…> [for:1h]')
     this.#known([recipient])
-    const capabilities = [...tools, ...(others.length > 0 ? parseCapabilities(others) : [])]
+    const capabilities = [...tools, ...(await parseCapabilities(others))]
     const expiresAt = parseExpiry({ for: span })
     const { space, view } = this.#context
     const ids = space.participants.map(({ id }) => id)

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { capabilitySentence, findCapabilityWarnings } from '@meup/folds'
+import { capabilitySentence, findCapabilityWarnings, isObject } from '@meup/folds'
 import {
   type Capability,
   getKindRule,
@@ -13,9 +13,27 @@ import type { Config, Program } from '../config/config.js'
 import { invalidValue } from './exit.js'
 import { parseObject } from './options.js'
 
-/** Parses capabilities given as arguments: each is an envelope kind, or JSON. The gateway validates them. */
-export const parseCapabilities = (words: readonly string[]): Capability[] =>
-  words.map((word) => (word.startsWith('{') ? (parseObject(word, 'a capability') as Capability) : word))
+/** Parses capabilities given as arguments: each is an envelope kind, JSON, or YAML. The gateway validates them. */
+export const parseCapabilities = (words: readonly string[]): Promise<Capability[]> =>
+  Promise.all(
+    words.map(async (word) =>
+      word.startsWith('{') ? ((await parseMap(word, 'a capability')) as Capability) : word,
+    ),
+  )
+
+/** Parses JSON, or YAML as in space.yaml: `{ tool: "files/*" }`. Throws `UsageError`. */
+async function parseMap(text: string, name: string): Promise<object> {
+  try {
+    return parseObject(text, name)
+  } catch (error) {
+    const { plainValue, readYaml } = await import('../config/yaml-source.js')
+    const { source, problems } = readYaml(text)
+    const value = problems.length === 0 ? plainValue(source) : undefined
+    // In YAML, {tool:"files/*"} is one key without a value.
+    if (!isObject(value) || Object.values(value).includes(null)) throw error
+    return value
+  }
+}
 
 /** Warnings about a configuration, each prefixed with the participant's id. */
 export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
@@ -62,11 +80,11 @@ export function describeStar(config: Pick<Config, 'spaces'>): string[] {
 
 /**
  * Parses an attempted action: `chat`, `chat ben` (to ben), `mcp.request files/edit_file` or `files/edit_file` (a call), or an
- * envelope or a call as JSON. Throws `UsageError`.
+ * envelope or a call as JSON or YAML. Throws `UsageError`.
  */
-export function parseAttempt(words: readonly string[]): Subject {
+export async function parseAttempt(words: readonly string[]): Promise<Subject> {
   const text = words.join(' ').trim()
-  if (text.startsWith('{')) return parseEnvelope(parseObject(text, 'an envelope'))
+  if (text.startsWith('{')) return parseEnvelope(await parseMap(text, 'an envelope'))
   const [first = '', ...targets] = text.split(/\s+/)
   const kind = first.replaceAll('/', '.')
   if (first.includes('/') && getKindRule(kind) === undefined) return toCall(Kind.mcpRequest, first)
