@@ -162,6 +162,7 @@ describe('reload', () => {
       changes: ['ben has other capabilities', 'dan was added'],
       later: [],
       problems: [],
+      warnings: [],
     })
     await vi.waitFor(() => expect(ben.space.capabilities).toEqual(['chat', 'reasoning.*']), within)
     expect(ben.welcomes.at(-1)?.you).toMatchObject({ id: 'ben', capabilities: ['chat', 'reasoning.*'] })

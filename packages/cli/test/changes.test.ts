@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeChanges, selectApplicable } from '../src/run/reload.js'
+import { describeChanges, reload, selectApplicable } from '../src/run/reload.js'
 import { configIn } from './support/folder.js'
 
 const text = `
@@ -49,6 +49,14 @@ test('spaces neither begin nor end while it runs', () => {
     'the end of the space a',
     'the end of the space b',
   ])
+})
+
+test('a reload reports the warnings that are new', async () => {
+  const running = { config: base, tokens: {}, jwt: undefined, reload: async () => [] }
+  const wrong = parse(text.replace('[chat]', '["resoning.*"]'))
+  const { warnings } = await reload(running, () => wrong)
+  expect(warnings).toEqual([expect.stringContaining('reasoning.*')])
+  expect(await reload({ ...running, config: wrong }, () => wrong)).toMatchObject({ warnings: [] })
 })
 
 test.for([

@@ -1,8 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { getErrorMessage } from '@meup/protocol'
 import type { Config, SpaceEntry } from '../config/config.js'
 import { getSecretFolder } from '../config/secrets.js'
+import { findConfigWarnings } from '../lib/capabilities.js'
+import { formatClock } from '../lib/logger.js'
 import { print, printNotice } from '../lib/output.js'
 import type { RunningGateway, TokensBySpace } from './start-gateway.js'
 
@@ -49,18 +51,27 @@ export function reloadOnDemand(
 ): {
   /** Also reloads whenever files change, from now on. */
   watch(config: Config): Promise<void>
+  /** Prints from now on that the configuration file has changed. */
+  announceEdits(config: Config): void
   stop(): Promise<void>
 } {
   const started = starting.catch(() => undefined) // The caller handles the rejection.
-  let isAwaited = false // Report even without changes: after a signal, and once mistakes are fixed.
+  let isSignalled = false
+  let hadProblems = false
+  let doApply = false // Apply changed files, not only after a signal.
   const reloads = createSerialTask(async () => {
-    const isAnswer = isAwaited
-    isAwaited = false
+    const isAnswer = isSignalled
+    isSignalled = false
     const running = await started
     if (running === undefined) return
+    if (!isAnswer && !doApply) {
+      if (isEdited(running.config, read)) printNotice(describeEdit(running.config))
+      return
+    }
     const report = await reload(running, read)
-    if (isAnswer || Object.values(report).some((lines) => lines.length > 0)) printReload(report, json)
-    isAwaited ||= report.problems.length > 0
+    const isNews = hadProblems || Object.values(report).some((lines) => lines.length > 0)
+    if (isAnswer || isNews) printReload(report, json)
+    hadProblems = report.problems.length > 0
   })
   process.on('SIGHUP', () => {
     if (terminal.isGone) {
@@ -69,32 +80,49 @@ export function reloadOnDemand(
       started.then(end, end)
       return
     }
-    isAwaited = true
+    isSignalled = true
     reloads.request()
   })
-  let watching: { close(): Promise<void> } | undefined
+  let watching: Promise<{ close(): Promise<void> }> | undefined
+  const failed = (error: unknown): void =>
+    void printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`)
   return {
-    async watch(config) {
-      watching = await watchFiles(config, {
-        changed: reloads.request,
-        failed: (error) =>
-          printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`),
-      })
+    async watch({ file, directory }) {
+      doApply = true
+      const files = [file, join(directory, '.meup', 'tokens'), getSecretFolder(directory)]
+      watching = watchFiles(files, { settleMs: applyMs, changed: reloads.request, failed })
+      await watching
+    },
+    announceEdits({ file }) {
+      watching = watchFiles([file], { settleMs: editMs, changed: reloads.request, failed })
     },
     async stop() {
-      await watching?.close()
+      await (await watching)?.close()
       await reloads.stop()
     },
   }
 }
 
+/** Whether the file now says something else than what applies, or has mistakes. */
+function isEdited(current: Config, read: () => Config): boolean {
+  try {
+    return !isSame(current, read())
+  } catch {
+    return true
+  }
+}
+
+const describeEdit = ({ file }: Config): string =>
+  `${formatClock(Date.now())}  ${basename(file)} changed; to apply it, end meup with Ctrl+C and start it again, with --watch to apply changes at once`
+
 function printReload(report: ReloadReport, json: boolean): void {
-  const { changes, later, problems } = report
+  const { changes, later, problems, warnings } = report
   if (json) {
     print(JSON.stringify({ event: 'reloaded', ok: problems.length === 0, ...report }))
     return
   }
   for (const problem of problems) printNotice(`✗ ${problem}`)
+  for (const warning of warnings) printNotice(`! ${warning}`)
   if (problems.length > 0) printNotice('what has mistakes was left as it was')
   if (later.length > 0) printNotice(`takes effect at the next start: ${later.join(', ')}`)
   printNotice(changes.length > 0 ? `reloaded: ${changes.join(', ')}` : 'reloaded: nothing has changed')
@@ -107,12 +135,19 @@ interface ReloadReport {
   readonly later: readonly string[]
   /** Mistakes in files; the affected settings stay as they were. */
   readonly problems: readonly string[]
+  /** Warnings that the configuration did not have before. */
+  readonly warnings: readonly string[]
 }
 
 /** Reloads the configuration. If the file has mistakes, only tokens and keys are read again. */
-async function reload(running: RunningGateway, read: () => Config): Promise<ReloadReport> {
+export async function reload(
+  running: Pick<RunningGateway, 'config' | 'tokens' | 'jwt' | 'reload'>,
+  read: () => Config,
+): Promise<ReloadReport> {
   const { config, tokens, jwt } = running
   const { next, later, mistakes } = attempt(config, read)
+  const known = findConfigWarnings(config)
+  const warnings = findConfigWarnings(next).filter((warning) => !known.includes(warning))
   try {
     const problems = await running.reload(next)
     const changes = [
@@ -120,9 +155,9 @@ async function reload(running: RunningGateway, read: () => Config): Promise<Relo
       ...tokenChanges(tokens, running.tokens, running.config),
       ...(JSON.stringify(jwt) === JSON.stringify(running.jwt) ? [] : ['auth.jwt or its keys changed']),
     ]
-    return { changes, later, problems: [...mistakes, ...problems] }
+    return { changes, later, problems: [...mistakes, ...problems], warnings }
   } catch (error) {
-    return { changes: [], later, problems: [...mistakes, getErrorMessage(error)] }
+    return { changes: [], later, problems: [...mistakes, getErrorMessage(error)], warnings }
   }
 }
 
@@ -241,23 +276,26 @@ export function createSerialTask(task: () => Promise<void>): {
   }
 }
 
-/** Milliseconds to wait after a change, since editors write a file in several steps. */
-const settleMs = 100
+/**
+ * Milliseconds to wait after a change, since editors write a file in several steps. Commands that change the file send SIGHUP
+ * then; before an edit is announced, it is waited for.
+ */
+const [applyMs, editMs] = [100, 1000]
 
-interface WatchEvents {
+interface WatchOptions {
+  readonly settleMs: number
   changed(): void
   /** Called when watching fails: later changes may be missed. */
   failed(error: unknown): void
 }
 
-/** Watches the configuration file, tokens and secrets. Resolves once changes will be noticed. */
+/** Watches files and folders. Resolves once changes will be noticed. */
 async function watchFiles(
-  { file, directory }: Config,
-  { changed, failed }: WatchEvents,
+  paths: string[],
+  { settleMs, changed, failed }: WatchOptions,
 ): Promise<{ close(): Promise<void> }> {
   const { watch } = await import('chokidar')
-  const folders = [join(directory, '.meup', 'tokens'), getSecretFolder(directory)]
-  const watcher = watch([file, ...folders], { ignoreInitial: true })
+  const watcher = watch(paths, { ignoreInitial: true })
   let timer: NodeJS.Timeout | undefined
   watcher.on('all', () => {
     clearTimeout(timer)

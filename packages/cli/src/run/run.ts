@@ -50,6 +50,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const ended = untilSignal(close)
   if (flags.watch) await reloading.watch(running.config)
   announceListening(running, json) // Scripts that read this line may stop the process immediately.
+  if (!flags.watch && !json) reloading.announceEdits(running.config)
   const spaces = await launching
   if (spaces === undefined || report === undefined) running.warmUp()
   else {
