@@ -57,11 +57,11 @@ function withoutCompiler(): string[] {
 const fromSource = { npm_config_build_from_source: 'true', npm_config_side_effects_cache: 'false' }
 
 /** Installs all our packages from their tarballs. */
-async function install(client: Client, place: Place): Promise<void> {
+async function install(client: Client, place: Place, ...options: string[]): Promise<void> {
   const folder = await packsOf()
   const tarballs = readdirSync(folder).map((name) => join(folder, name))
   writeFileSync(join(place.cwd, 'package.json'), JSON.stringify(manifestOf(client, tarballs)))
-  if (client === 'npm') await succeeding(place, 'npm', 'install', '--no-audit', '--no-fund')
+  if (client === 'npm') await succeeding(place, 'npm', 'install', '--no-audit', '--no-fund', ...options)
   else await succeeding(place, 'npx', '-y', 'pnpm@10', 'install')
 }
 
@@ -196,6 +196,14 @@ describe.for(clients)('installed with %s', (client) => {
     write(place, space('memory'))
     await ask(place)
   })
+})
+
+test('on Node 22, npm install --ignore-scripts is enough', { timeout: 900_000 }, async () => {
+  const place = await placeWith('22')
+  await install('npm', place, '--ignore-scripts')
+  write(place, space())
+  await ask(place)
+  expect(existsSync(join(place.cwd, '.meup/space.db'))).toBe(true)
 })
 
 test('after a change of Node, the sentence says to compile again', { timeout: 900_000 }, async () => {
