@@ -98,6 +98,16 @@ describe('a program that does not start', () => {
     expect(said[0]?.split('\n')).toHaveLength(1)
   })
 
+  test('has the error on stderr as its cause', async () => {
+    const crash = "[-e, \"console.error('no folder'); throw new TypeError('oops')\"]"
+    const { said } = await runSpace({
+      server: `{ kind: mcp, command: ${node}, args: ${crash} }`,
+      bot: `{ kind: process, command: ${node}, args: ${crash} }`,
+    })
+    await expect.poll(() => said.join('\n')).toMatch(/bot ended: exit 1, TypeError: oops · /)
+    await expect.poll(() => said.join('\n')).toMatch(/it exited with code 1\. .*stderr: .*TypeError: oops/)
+  })
+
   test('after it was added by a reload is tried again until it starts', async () => {
     const server = createServer((_, response) => response.writeHead(503).end())
     const { port } = await listen(server)

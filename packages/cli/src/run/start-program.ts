@@ -7,6 +7,7 @@ import type { AcpProgram, McpProgram, ProcessProgram, Program, RemoteProgram } f
 import { getRemedy } from '../failure/failure.js'
 import type { FailureName } from '../failure/failures.js'
 import type { OperatorLog, OutputLine } from '../lib/logger.js'
+import { findCause } from './find-cause.js'
 import { type Running, StartError } from './keep-running.js'
 
 /** How a program connects to its space. */
@@ -162,6 +163,8 @@ const commonJs = [
 ]
 /** Limit of a line of output; longer lines are split. */
 const lineLimit = { maxBytes: 64 * 1024, longer: 'split' } as const
+/** Number of the last lines of stderr that are searched for the cause of an end, and characters of each. */
+const [maxLastLines, maxLastLineChars] = [40, 500]
 /** Maximum wait for the rest of the output after a program has exited. */
 const lastWordsMs = 500
 
@@ -182,13 +185,18 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let isCommonJs = false
+  const lastLines: string[] = []
   const forwardOutput = async (stream: OutputLine['stream']): Promise<void> => {
     const lines: Readable | null = child[stream]
     if (lines === null) return
     for await (const line of readLines(lines, lineLimit)) {
-      isCommonJs ||= stream === 'stderr' && commonJs.some((sign) => sign.test(line))
       // Masks the token, because programs may print their environment.
-      log.output({ space, participant, kind: 'process', stream, text: line.replaceAll(token, '[token]') })
+      const text = line.replaceAll(token, '[token]')
+      log.output({ space, participant, kind: 'process', stream, text })
+      if (stream === 'stdout') continue
+      isCommonJs ||= commonJs.some((sign) => sign.test(line))
+      lastLines.push(text.slice(0, maxLastLineChars))
+      if (lastLines.length > maxLastLines) lastLines.shift()
     }
   }
   const forwarded = Promise.allSettled([forwardOutput('stdout'), forwardOutput('stderr')])
@@ -202,7 +210,9 @@ async function startProcess(program: ProcessProgram, connection: ProgramConnecti
         return { failed, isFinal: true, reason: `${ending}, it is run as CommonJS`, remedy }
       }
       const isFinal = code === wrongConfiguration
-      return { failed, isFinal, reason: isFinal ? `${ending}, a setting of it is wrong` : ending }
+      if (isFinal) return { failed, isFinal, reason: `${ending}, a setting of it is wrong` }
+      const cause = failed ? findCause(lastLines, program.cwd) : undefined
+      return { failed, reason: cause === undefined ? ending : `${ending}, ${cause}` }
     }),
     close: async (termGraceMs) => {
       await child.close(termGraceMs === undefined ? {} : { termGraceMs })

@@ -12,7 +12,7 @@ import { readLines, settlesWithin } from '../child/lines.js'
 import type { ChildExit } from '../child/messages.js'
 import { type SupervisedChild, spawnChild } from '../child/spawn-child.js'
 import type { DroppedText } from '../child/text-buffer.js'
-import { ProgramError, programError } from '../errors.js'
+import { programError } from '../errors.js'
 import { restoreNumbers } from '../exact-numbers.js'
 import { createTooLong, readDropped } from './dropped-message.js'
 import { describeRelayFailure } from './failures.js'
@@ -36,8 +36,10 @@ export interface CommandServerOptions extends ServerOptions {
 /** Milliseconds for the start of a server. The first start of `npx`, `uvx` or `docker run` may download it. */
 const START_TIMEOUT_MS = 120_000
 const STDERR_LIMIT = { maxBytes: 64 * 1024, longer: 'split', isPaced: true } as const
-/** Number of stderr lines in the error of a start timeout, and maximum characters of each line. */
+/** Number of stderr lines in the error of a failed start, and maximum characters of each line. */
 const [lastLines, maxLastLineChars] = [5, 200]
+/** Matches lines that name no cause: blank ones, and those of a stack. */
+const isNoise = /^\s*(?:at .*|\^+)?$|^Node\.js v/
 
 /** Starts a server as a child process. Rejects with `ProgramError`. */
 export async function startCommandServer(
@@ -68,8 +70,8 @@ async function launch(
   if (signal?.aborted) giveUp()
   signal?.addEventListener('abort', giveUp)
   const stderr: string[] = []
-  readStderr(child, (line) => {
-    stderr.push(line.slice(0, maxLastLineChars))
+  const stderrRead = readStderr(child, (line) => {
+    if (!isNoise.test(line)) stderr.push(line.slice(0, maxLastLineChars))
     if (stderr.length > lastLines) stderr.shift()
     log(line)
   }).catch((error: unknown) => log(`stderr could not be read: ${getErrorMessage(error)}`))
@@ -82,8 +84,8 @@ async function launch(
     await child.close()
     const end = isClosed(error) ? (await transport.ended).reason : describeRelayFailure(error)
     const reason = signal?.aborted ? 'was given up' : end
-    const isLate = error instanceof ProgramError && error.code === 'late' && stderr.length > 0
-    const said = isLate ? `. Its last lines on stderr: ${stderr.join(' | ')}` : ''
+    await settlesWithin(stderrRead, LAST_OUTPUT_MS)
+    const said = stderr.length > 0 ? `. Its last lines on stderr: ${stderr.join(' | ')}` : ''
     throw programError('not_started', { name, reason: `${reason}${said}` }, { cause: error })
   } finally {
     signal?.removeEventListener('abort', giveUp)

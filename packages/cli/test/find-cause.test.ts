@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { findCause } from '../src/run/find-cause.js'
+
+test.for<[name: string, stderr: string, cause: string | undefined]>([
+  [
+    'a syntax error that tsx reports',
+    `/srv/demo/node_modules/esbuild/lib/main.js:1477
+  let error = new Error(text);
+              ^
+
+TransformError: Transform failed with 1 error:
+/srv/demo/agent.ts:22:0: ERROR: Expected ")" but found end of file
+    at failureErrorWithLog (/srv/demo/node_modules/esbuild/lib/main.js:1477:15)
+
+Node.js v20.20.2`,
+    'agent.ts:22:0: Expected ")" but found end of file',
+  ],
+  [
+    'a syntax error that Node.js reports',
+    `file:///srv/demo/lib/agent.mjs:3
+)
+^
+
+SyntaxError: Unexpected token ')'
+    at compileSourceTextModule (node:internal/modules/esm/utils:346:16)
+
+Node.js v20.20.2`,
+    "lib/agent.mjs:3: SyntaxError: Unexpected token ')'",
+  ],
+  [
+    'an error that was not caught',
+    `file:///srv/demo/agent.mjs:4
+await using space = await conect()
+                          ^
+
+ReferenceError: conect is not defined
+    at file:///srv/demo/agent.mjs:4:27`,
+    'ReferenceError: conect is not defined',
+  ],
+  [
+    'an error with a code',
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/srv/demo/a.js'\n    at x {\n  code: 'E'\n}",
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'a.js'",
+  ],
+  [
+    'an exception of Python',
+    'Traceback (most recent call last):\n  File "/srv/demo/a.py", line 1, in <module>\njson.decoder.JSONDecodeError: Extra data',
+    'json.decoder.JSONDecodeError: Extra data',
+  ],
+  ['nothing', 'listening on http://127.0.0.1:80\nError handling is on', undefined],
+])('%s is found in the last lines of stderr', ([, stderr, cause]) => {
+  expect(findCause(stderr.split('\n'), '/srv/demo')).toBe(cause)
+})
