@@ -8,6 +8,12 @@ test.for<[name: string, result: Readonly<Record<string, unknown>>, expected: str
   ['the text before structured content', { content: [text('a')], structuredContent: { b: 1 } }, 'a'],
   ['structured content without a text', { content: [], structuredContent: { b: [1] } }, '{"b":[1]}'],
   ['structured content beside a blank text', { content: [text(' ')], structuredContent: [1] }, '[1]'],
+  ['nothing of blank texts', { content: [text('')], structuredContent: { content: '' } }, ''],
+  [
+    'structured content with a value',
+    { structuredContent: { content: '', total: 0 } },
+    '{"content":"","total":0}',
+  ],
   ['structured content alone', { structuredContent: 0 }, '0'],
   ['an embedded text', { content: [{ type: 'resource', resource: { uri: 'a:b', text: 'c' } }] }, 'c'],
   [

@@ -3,7 +3,7 @@ import { stringifyExact } from '@meup/protocol'
 
 /**
  * The text of a tool result: its text blocks; without any, its structured content as JSON, or one line per other block. `''` if
- * the result is empty. `separator`: between blocks.
+ * the result is empty, or all its texts are. `separator`: between blocks.
  */
 export function getResultText(
   { content, structuredContent }: Readonly<Record<string, unknown>>,
@@ -17,8 +17,15 @@ export function getResultText(
   const text = texts.join(separator)
   if (text.trim() !== '') return text
   if (structuredContent !== undefined && structuredContent !== null)
-    return String(stringifyExact(structuredContent))
+    return isBlank(structuredContent) ? '' : String(stringifyExact(structuredContent))
   return blocks.map(describeBlock).join(separator)
+}
+
+/** Whether a value is a blank text, or an object of such texts, as `{"content":""}` for an empty folder. */
+function isBlank(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() === ''
+  const values = isObject(value) ? Object.values(value) : []
+  return values.length > 0 && values.every(isBlank)
 }
 
 function describeBlock({ type, mimeType, uri, resource }: Readonly<Record<string, unknown>>): string {
