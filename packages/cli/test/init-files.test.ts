@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { fillTemplate } from '../src/operator/fill-template.js'
 import { chooseModel, createFiles, findProblem, proposeNames } from '../src/operator/init.js'
+import { templateOptions } from '../src/operator/init-questions.js'
 import { addVersions, clone, listPackages } from '../src/operator/template-packages.js'
 import { type TemplateName, templates } from '../src/operator/templates.js'
 import { configIn } from './support/folder.js'
@@ -9,6 +10,12 @@ import { refused } from './support/refused.js'
 
 const names = { space: 'tea', person: 'ana', agent: 'bot', listen: '127.0.0.1:0' }
 const all = Object.keys(templates) as TemplateName[]
+
+test('the menu explains each template, also those that are not selected', () => {
+  expect(templateOptions.map(({ label }) => label)).toEqual(
+    Object.entries(templates).map(([name, { about }]) => `${name.padEnd(10)}  ${about}`),
+  )
+})
 
 test('the agent is the one of the README', () => {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')

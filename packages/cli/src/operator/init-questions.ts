@@ -2,38 +2,35 @@ import { isCancel, password, select, text } from '@clack/prompts'
 import { brief } from '@meup/folds'
 import { UsageError } from '../lib/exit.js'
 import type { InputDescription } from './import/server-file.js'
-import { localURL, type ProviderName, providers, type TemplateName, templates } from './templates.js'
+import { localURL, type ProviderName, type TemplateName, templates } from './templates.js'
 
 /** Questions of `meup init`. They are written to stderr, because stdout has the suggested commands. */
 const output = process.stderr
 
+/** Options with an explanation in each label: a hint is shown for the selected one only. */
+function explainOptions<Name extends string>(
+  options: Readonly<Record<Name, { readonly about?: string }>>,
+): { value: Name; label: string }[] {
+  const names = Object.keys(options) as Name[]
+  const width = Math.max(...names.map(({ length }) => length))
+  return names.map((value) => ({
+    value,
+    label: `${value.padEnd(width)}  ${options[value].about ?? ''}`.trimEnd(),
+  }))
+}
+
+export const templateOptions = explainOptions<TemplateName>(templates)
+
 export const askTemplate = async (): Promise<TemplateName> =>
-  answer(
-    await select({
-      message: 'What is the space for?',
-      options: Object.entries(templates).map(([value, { about }]) => ({
-        value: value as TemplateName,
-        label: value,
-        hint: about,
-      })),
-      output,
-    }),
-  )
+  answer(await select({ message: 'What is the space for?', options: templateOptions, output }))
+
+const providerOptions = explainOptions<ProviderName>({
+  ...{ anthropic: {}, openai: {}, google: {} },
+  'openai-compatible': { about: `any such server, for example on this machine: ${localURL}` },
+})
 
 export const askProvider = async (): Promise<ProviderName> =>
-  answer(
-    await select({
-      message: 'Where is the model?',
-      options: Object.keys(providers).map((value) => ({
-        value: value as ProviderName,
-        label: value,
-        ...(value === 'openai-compatible' && {
-          hint: `any such server, for example on this machine: ${localURL}`,
-        }),
-      })),
-      output,
-    }),
-  )
+  answer(await select({ message: 'Where is the model?', options: providerOptions, output }))
 
 /** Asks until the answer is valid. Enter accepts the proposed value. */
 export const askText = async (
