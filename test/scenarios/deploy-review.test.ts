@@ -296,7 +296,7 @@ test('pnpm start refuses a question without --once', async () => {
 test('pnpm start takes the next free port, and says in one sentence that the space runs already', async () => {
   const port = await takePort()
   const folder = copyDeployReview(port)
-  const start = (): { said: { stdout: string; stderr: string }; ended: Promise<number | null> } => {
+  const start = () => {
     const child = spawn(process.execPath, [join(folder, 'dist/start.js')])
     onTestFinished(() => void child.kill('SIGTERM'))
     const said = { stdout: '', stderr: '' }
@@ -304,9 +304,9 @@ test('pnpm start takes the next free port, and says in one sentence that the spa
       child[stream].on('data', (chunk: Buffer) => {
         said[stream] += chunk
       })
-    return { said, ended: new Promise((resolve) => child.on('close', resolve)) }
+    return { child, said, ended: new Promise<number | null>((resolve) => child.on('close', resolve)) }
   }
-  const { said } = start()
+  const { child, said, ended } = start()
   await expect.poll(() => said.stdout).toMatch(/runs on http:\/\/127\.0\.0\.1:\d+\. In another terminal/)
   expect(said.stdout).not.toContain(`127.0.0.1:${port}.`)
   expect(said.stderr).toContain(`127.0.0.1:${port}, where space.yaml has this gateway listen, is in use`)
@@ -316,4 +316,7 @@ test('pnpm start takes the next free port, and says in one sentence that the spa
     stdout: '',
     stderr: expect.stringMatching(/^meup: this space runs already at .*\. Enter it with meup join, .*\n$/),
   })
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  expect(said.stderr).toMatch(/ending; a second Ctrl\+C ends at once\n$/)
 })

@@ -43,11 +43,10 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
   const report = launching && new StartReport(started, { json, required })
   const close = async (): Promise<void> => {
     report?.close()
-    if (!json) printNotice('ending; a second Ctrl+C ends at once')
     await reloading.stop()
     await running.close()
   }
-  const ended = untilSignal(close)
+  const ended = untilSignal(close, { isQuiet: json })
   if (flags.watch) await reloading.watch(running.config)
   announceListening(running, json) // Scripts that read this line may stop the process immediately.
   if (!flags.watch && !json) reloading.announceEdits(running.config)
@@ -121,12 +120,19 @@ function announceListening({ url, spaces }: RunningGateway, json: boolean): void
 /** Maximum duration of the shutdown. */
 const drainMs = 4500
 
-/** Waits for SIGINT or SIGTERM, or until stdout is closed, then shuts down. A second signal exits immediately. */
-export async function untilSignal(close: () => Promise<void>): Promise<void> {
+/**
+ * Waits for SIGINT or SIGTERM, or until stdout is closed, then shuts down, and prints that unless `isQuiet`. A second signal
+ * exits immediately.
+ */
+export async function untilSignal(
+  close: () => Promise<void>,
+  { isQuiet = false }: { isQuiet?: boolean } = {},
+): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
     onReaderGone(resolve)
   })
+  if (!isQuiet) printNotice('ending; a second Ctrl+C ends at once')
   const atOnce = (): void => process.exit(exitCodes.interrupted)
   process.once('SIGINT', atOnce).once('SIGTERM', atOnce)
   setTimeout(() => {
