@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -31,7 +31,7 @@ test('a server is added to a space that runs, and called', async () => {
 test('a server of a space that runs is replaced, and its secrets stay out of space.yaml', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('up', cwd)
-  expect((await meup(['add', 'raw', '--', 'node', everything, 'stdio'], { cwd })).code).toBe(0)
+  expect(await meup(['add', 'raw', '--', 'node', everything, 'stdio'], { cwd })).toMatchObject({ code: 0 })
   const options = ['--replace', '--json', '--env', 'API_TOKEN=hush-1', '--env', 'REGION']
   const args = ['add', 'raw', ...options, '--', 'node', raw]
   const replaced = await meup(args, { cwd, env: { REGION: 'eu' } })
@@ -55,12 +55,25 @@ test('a server of a space that runs is replaced, and its secrets stay out of spa
   expect([same.code, JSON.parse(same.stdout)]).toEqual([0, expect.objectContaining({ change: 'none' })])
 })
 
-test('a server that does not start is said to fail, with what to do', async () => {
+test('a server that does not start is not added, and the reason is what it printed', async () => {
   const cwd = temporaryFolder({ 'space.yaml': config })
   await startMeup('up', cwd)
-  const added = await meup(['add', 'bad', '--', 'node', '-e', 'process.exit(3)'], { cwd })
-  expect(added.code).toBe(1)
-  expect(added.stderr).toMatch(/✗ bad does not start: .*\. Correct it with meup add bad --replace/)
+  const crash = ['node', '-e', 'console.error("there is no folder docs"); process.exit(3)']
+  const add = (...args: string[]) => meup(['add', 'bad', ...args], { cwd })
+  const refused = await add('--env', 'API_TOKEN=hush-1', '--', ...crash)
+  expect(refused).toMatchObject({ code: 1, stdout: '' })
+  expect(refused.stderr).toMatch(
+    /^✗ bad is not added: .* code 3\. .*there is no folder docs.*[Cc]orrect that.*\n$/,
+  )
+  expect(readFileSync(join(cwd, 'space.yaml'), 'utf8')).toBe(config)
+  for (const file of ['.meup/tokens/bad', '.meup/secrets/API_TOKEN'])
+    expect(existsSync(join(cwd, file)), file).toBe(false)
+
+  expect((await add('--', 'node', raw)).code).toBe(0)
+  const replaced = await add('--replace', '--', ...crash)
+  expect(replaced).toMatchObject({ code: 1, stdout: '' })
+  expect(replaced.stderr).toMatch(/✗ bad does not start: .*[Cc]orrect it with meup add bad --replace/)
+  expect(replaced.stderr).not.toContain('may use it')
 })
 
 test('without a running meup up, it is added for the next start', async () => {

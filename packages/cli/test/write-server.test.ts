@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
@@ -55,6 +55,21 @@ test('a command is written as a participant behind the others', () => {
       EMPTY: ""
 `)
   expect(loadConfig(path).spaces[0]?.programs.new).toMatchObject({ command: 'npx', args: ['-y', 'x'] })
+})
+
+test('what was added is taken back with its secrets, unless the file has changed since', () => {
+  const { act, readYaml, directory, path } = add({
+    env: ['API_TOKEN=hush-1', 'OLD_TOKEN=hush-2'],
+    files: { '.meup/secrets/OLD_TOKEN': 'hush-2\n' },
+  })
+  expect(act().takeBack()).toBe(true)
+  expect(readYaml()).toBe(config)
+  expect(readSecret(directory, 'OLD_TOKEN')).toBe('hush-2\n')
+  expect(existsSync(join(directory, '.meup/secrets/API_TOKEN'))).toBe(false)
+  const again = act()
+  writeFileSync(path, `${readYaml()}# mine\n`)
+  expect(again.takeBack()).toBe(false)
+  expect(readYaml()).toContain('# mine')
 })
 
 test('an address is written with its headers', () => {

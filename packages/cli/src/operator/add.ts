@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { onOneLine } from '@meup/folds'
@@ -31,9 +32,13 @@ export async function add(
   const target = isCommand ? readCommand(name, words) : readAddress(name, words)
   const written = writeServer(config, { ...options, name, target })
   const announced = await announce(name, written)
-  const { gateway, program } = announced
-  if (gateway === 'silent' || program?.lastError !== undefined) process.exitCode = exitCodes.error
-  const { participant, space, secrets, notices, change } = written
+  const { gateway, program, tokens } = announced
+  const error = program?.state === 'running' ? undefined : program?.lastError
+  if (gateway === 'silent' || error !== undefined) process.exitCode = exitCodes.error
+  const isTakenBack = error !== undefined && (await takeBack(written, tokens))
+  const { participant, space, notices } = written
+  const secrets = isTakenBack ? [] : written.secrets
+  const change = isTakenBack ? 'none' : written.change
   const { file } = written.config
   if (json) {
     const result = { participant: name, space: space.config.name, file, change, server: participant }
@@ -45,6 +50,10 @@ export async function add(
       ...(program && { program }),
     })
   }
+  if (isTakenBack)
+    return void printNotice(
+      onOneLine(addAdvice(`✗ ${name} is not added: ${error}`, 'correct that, and repeat this')),
+    )
   const what =
     'url' in participant ? participant.url : [participant.command, ...(participant.args ?? [])].join(' ')
   printNotice(onOneLine(`✓ ${name} ${changes[change]} ${config}: ${what}`))
@@ -52,6 +61,7 @@ export async function add(
   if (secrets.length > 0)
     printNotice(`… secrets are not in ${config}, but in .meup/secrets next to it: ${secrets.join(', ')}`)
   printNotice(onOneLine(describeStart(name, announced)))
+  if (error !== undefined) return
   printNotice(describeUsers(name, space.config.participants))
   print(nextCommand({ config, ...omitUndefined({ C }) }, gateway === 'none' ? 'up' : 'join'))
 }
@@ -76,10 +86,25 @@ function readAddress(name: string, words: readonly string[]): ServerRequest['tar
   throw new UsageError('not_an_address', { value: words.join(' '), command })
 }
 
+/** Takes out a server that was added and does not start, so that the command can be corrected and repeated. */
+async function takeBack(
+  { config, space, ...written }: WrittenServer,
+  tokens: ChangedTokens,
+): Promise<boolean> {
+  if (!written.takeBack()) return false
+  for (const { entry, before } of tokens) if (before === undefined) rmSync(entry.file, { force: true })
+  const rejected = tokens.flatMap(({ after }) => after ?? [])
+  await notifyGateway(config.directory, { space: space.config.name, accepted: [], rejected })
+  return true
+}
+
+type ChangedTokens = ReturnType<typeof changeTokens>
+
 interface Announced {
   readonly gateway: keyof typeof gatewayMessages
   /** State of the server's program after the wait; absent if no `meup up` runs or the server is not to be started. */
   readonly program?: ProgramReport
+  readonly tokens: ChangedTokens
 }
 
 /** Gives the server a new token, makes a running gateway reload, and waits for the server to start. */
@@ -102,11 +127,12 @@ async function announce(
     accepted: tokens.flatMap(({ after }) => after ?? []),
     rejected: [],
   })
-  if (gateway !== 'applied' || verb === undefined) return { gateway }
-  return waitForStart(
+  if (gateway !== 'applied' || verb === undefined) return { gateway, tokens }
+  const started = await waitForStart(
     directory,
     ({ space, participant }) => participant === name && space === selection.space,
   )
+  return { ...started, tokens }
 }
 
 /** Maximum waits until programs follow a reload, and until a program starts, which may install a package; poll interval. */
@@ -116,7 +142,7 @@ const [followMs, startMs, lookMs] = [5000, 60_000, 100]
 async function waitForStart(
   directory: string,
   isMeant: (program: ProgramReport) => boolean,
-): Promise<Announced> {
+): Promise<Omit<Announced, 'tokens'>> {
   const began = Date.now()
   for (;;) {
     const running = await findGateway(directory)
@@ -141,7 +167,7 @@ function describeStart(name: string, { gateway, program }: Announced): string {
   if (lastError === undefined) return `${name} is still starting; meup up reports when it is up`
   return addAdvice(
     `✗ ${name} does not start: ${lastError}`,
-    `correct it with meup add ${name} --replace, or look at what meup up prints`,
+    `correct it with meup add ${name} --replace, or see what it prints with meup logs ${name}`,
   )
 }
 

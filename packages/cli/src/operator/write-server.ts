@@ -1,12 +1,12 @@
-import { realpathSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { imitatedBy, ParticipantId } from '@meup/protocol'
 import { stringify } from 'yaml'
 import type { Config, SpaceEntry } from '../config/config.js'
 import { parseConfig, readConfigText } from '../config/load.js'
 import { putParticipant } from '../config/put-participant.js'
-import { readSecrets, writeSecrets } from '../config/secrets.js'
+import { getSecretFolder, readSecrets, writeSecrets } from '../config/secrets.js'
 import { replaceFile } from '../config/tokens.js'
 import { isMapValue } from '../config/validate.js'
 import { plainValue, readYaml } from '../config/yaml-source.js'
@@ -41,6 +41,8 @@ export interface WrittenServer {
   readonly secrets: readonly string[]
   /** Differences from the given command or address. */
   readonly notices: readonly string[]
+  /** Restores the file and the secrets. Returns `false` unless the server was added, and the file has not changed since. */
+  takeBack(): boolean
 }
 
 /**
@@ -84,15 +86,23 @@ export function writeServer(path: string, request: ServerRequest, folder = proce
   const written = findSpace(config, space.config.name)
   const isStarted = !isDeepStrictEqual(written.programs[name], space.programs[name])
   const isSame = next === text && !isStarted
+  const target = realpathSync(file) // Keeps a symbolic link.
+  const mode = statSync(target).mode & 0o777
   if (!isSame) {
     writeSecrets(directory, secrets)
-    const target = realpathSync(file) // Keeps a symbolic link.
-    replaceFile(target, next, statSync(target).mode & 0o777)
+    replaceFile(target, next, mode)
   }
   return {
     ...{ participant, config, space: written, isStarted },
     change: isSame ? 'none' : old === undefined ? 'added' : 'replaced',
     ...{ secrets: Object.keys(secrets), notices: changes },
+    takeBack() {
+      if (old !== undefined || readFileSync(target, 'utf8') !== next) return false
+      replaceFile(target, text, mode)
+      const added = Object.keys(secrets).filter((variable) => kept[variable] === undefined)
+      for (const variable of added) rmSync(join(getSecretFolder(directory), variable), { force: true })
+      return true
+    },
   }
 }
 
