@@ -7,6 +7,7 @@ import { withChromium } from '../support/chromium.js'
 import { commandLine, demoInMemory, meup, startMeup, temporaryFolder } from '../support/cli.js'
 import { drivePage } from '../support/driven-page.js'
 import { repositoryRoot } from '../support/files.js'
+import { freePort } from '../support/free-port.js'
 import { enterPage } from '../support/proposals.js'
 import { openPane } from '../support/tmux.js'
 import { verifies } from '../verifies.js'
@@ -112,6 +113,74 @@ test(
     pane.press('Enter')
     await pane.sees('saved')
     await page.shows('saved')
+  }),
+)
+
+/** The source of an agent that takes each question, writes half an answer, and begins no run. */
+const silent = `
+import { connect } from ${sdk}
+const space = await connect()
+async function* half() {
+  yield 'half an answer'
+  await new Promise(() => {})
+}
+await space.answer(async (turn) => {
+  await turn.acknowledge()
+  await turn.reply(half())
+})
+`
+
+/** A gateway with such an agent as front desk, and a log on disk; `start` starts it, also once more. */
+async function silentSpace() {
+  const port = await freePort()
+  const text = config.replace('127.0.0.1:0', `127.0.0.1:${port}`).replace('storage: { kind: memory }\n', '')
+  const folder = temporaryFolder({ 'space.yaml': text, 'bot.mjs': silent })
+  const begin = () => startMeup('up', folder)
+  const running = await begin()
+  const ana = await connect({ directory: folder, as: 'ana', session: false })
+  onTestFinished(() => ana.close())
+  await ana.whenPresent(['bot'], { timeoutMs: 60_000 })
+  const taken = () =>
+    new Promise<void>((resolve) => {
+      ana.on('envelope', ({ kind }) => void (kind === 'chat.acknowledge' && resolve()))
+    })
+  return { folder, running, begin, taken, ana }
+}
+
+test.each(['a save', 'SIGTERM', 'SIGKILL'] as const)(
+  'who asks everyone is answered by none after %s, and reads at once to ask again',
+  async (how) => {
+    const { folder, running, begin, taken } = await silentSpace()
+    const isTaken = taken()
+    const asked = meup(['ask', 'why?', '--as', 'ana'], { cwd: folder })
+    await isTaken
+    if (how === 'a save') writeFileSync(join(folder, 'bot.mjs'), `${silent}\n`)
+    else {
+      await running.stop(how)
+      await begin()
+    }
+    expect(await asked).toMatchObject({ code: 9, stderr: expect.stringContaining(`${endText}. Ask again`) })
+  },
+)
+
+test(
+  'and so does who asks in the terminal, and on the page, also when it is opened anew',
+  withChromium(async (chromium) => {
+    const { folder, running, taken } = await silentSpace()
+    const page = await drivePage(chromium)
+    const token = readFileSync(join(folder, '.meup/tokens/ana'), 'utf8').trim()
+    await enterPage(page, running.url, token)
+    const pane = openPane(commandLine('join --as ana'), { cwd: folder })
+    await pane.sees('you are ana')
+    const isTaken = taken()
+    pane.type('why?')
+    pane.press('Enter')
+    await isTaken
+    writeFileSync(join(folder, 'bot.mjs'), `${silent}\n`)
+    await pane.sees('Your message has no answer: ask again')
+    await page.shows('Your message has no answer: ask again')
+    await page.reload()
+    await page.shows('Your message has no answer: ask again')
   }),
 )
 

@@ -7,8 +7,8 @@ import { standing } from './support/standing.js'
 
 const participants = { ana: ['*'], bot: ['*'], other: ['*'] }
 
-async function here() {
-  const space = await createTestSpace({ participants })
+async function here(options: object = {}) {
+  const space = await createTestSpace({ participants, ...options })
   onTestFinished(() => space.close())
   const join = (as: string, session?: string): Promise<SpaceClient> =>
     space.join(as, session === undefined ? {} : { session })
@@ -25,6 +25,11 @@ function think(client: SpaceClient): Promise<void> {
     })
     answering.catch(() => {}) // Rejects when the client is closed.
   })
+}
+
+async function* endless(): AsyncGenerator<string, void> {
+  yield 'half an '
+  await new Promise(() => {})
 }
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -91,6 +96,36 @@ describe('a question', () => {
     await asked
     bot.close()
     expect(await answer).toMatchObject(ended)
+  })
+
+  test.each([
+    ['the front desk', { frontDesk: 'bot' }],
+    ['everyone', {}],
+  ])('to %s is rejected though no program has begun a run', async (_, options) => {
+    const { join, ana } = await here(options)
+    const bot = await join('bot', 's1')
+    const asked = new Promise<void>((resolve) => {
+      const answering = bot.answer(async (turn) => {
+        resolve()
+        await turn.reply(endless())
+      })
+      answering.catch(() => {}) // Rejects when the client is closed.
+    })
+    const answer = rejection(ana.ask('why?'))
+    await asked
+    bot.close()
+    expect(await answer).toMatchObject(ended)
+  })
+
+  test('that was not asked with ask() is announced as unanswered', async () => {
+    const { join, ana } = await here({ frontDesk: 'bot' })
+    const bot = await join('bot', 's1')
+    const lost: object[] = []
+    ana.on('unanswered', (message) => void lost.push(message))
+    const { id } = await ana.chat('why?')
+    await ana.chat('and you?', { mention: 'other' })
+    bot.close()
+    await expect.poll(() => lost).toEqual([{ id, agent: 'bot' }])
   })
 
   test('is rejected when another program takes over, and the next one is answered by that', async () => {

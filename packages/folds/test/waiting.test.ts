@@ -1,18 +1,34 @@
-import type { Envelope } from '@meup/protocol'
-import { expect, test } from 'vitest'
-import { ContextStates, WaitingChats } from '../src/index.js'
+import { type Envelope, GATEWAY, type ParticipantDetails } from '@meup/protocol'
+import { describe, expect, test } from 'vitest'
+import { ContextStates, Participants, WaitingChats } from '../src/index.js'
 import { cancel, chat, conclusion, type Fields, start, toLog } from './support/log.js'
+
+/** A space of these participants, all of them present. */
+function spaceOf(
+  kinds: Readonly<Record<string, ParticipantDetails['kind']>>,
+  frontDesk?: string,
+): Participants {
+  const participants = new Participants()
+  const present = Object.entries(kinds).map(([id, kind]): ParticipantDetails => {
+    return { id, kind, capabilities: [], status: 'present' }
+  })
+  const space = { id: 'demo', epoch: 'x', head: 0, ...(frontDesk !== undefined && { frontDesk }) }
+  participants.onWelcome({ participants: present, space })
+  return participants
+}
+
+const people = { ana: 'human', bot: 'agent', aide: 'agent', files: 'mcp' } as const
 
 /** The seqs of the messages that wait for each agent after these envelopes. */
 function waiting(all: readonly Fields[], frontDesk?: string): Record<string, number[]> {
   const states = new ContextStates()
-  const chats = new WaitingChats()
+  const chats = new WaitingChats(spaceOf(people, frontDesk))
   for (const envelope of toLog(all) as Envelope[]) {
     states.apply(envelope)
     chats.apply(envelope)
   }
   const byAgent: Record<string, number[]> = {}
-  for (const { id, agent } of chats.list(states.open(), frontDesk))
+  for (const { id, agent } of chats.list(states.open()))
     byAgent[agent] = [...(byAgent[agent] ?? []), Number(id.slice(1))]
   return byAgent
 }
@@ -60,4 +76,80 @@ test('it still waits while another message is worked on, but not once a later on
 test('a reply, and a message in a run, do not wait', () => {
   expect(waiting([...busy, chat('ana', 'yes', about('e2'))])).toEqual({})
   expect(waiting([...busy, chat('ana', 'here', { context: 'e2' })])).toEqual({})
+})
+
+describe('no program will answer a message any more', () => {
+  /** The messages that are lost, by the seq of the envelope that says so. */
+  function lost(all: readonly Fields[], { kinds = people, frontDesk }: Lossy = {}): Record<number, string> {
+    const participants = spaceOf(kinds, frontDesk)
+    const chats = new WaitingChats(participants)
+    const found: Record<number, string> = {}
+    for (const envelope of toLog(all) as Envelope[]) {
+      participants.apply(envelope)
+      for (const { id, from, agent } of chats.apply(envelope))
+        found[envelope.seq ?? 0] = `${id} of ${from}: ${agent}`
+    }
+    return found
+  }
+
+  interface Lossy {
+    readonly kinds?: Readonly<Record<string, ParticipantDetails['kind']>>
+    readonly frontDesk?: string
+  }
+
+  const presence = (id: string, event: string, session?: string): Fields => ({
+    kind: 'system.presence',
+    from: GATEWAY,
+    payload: { event, participant: { id }, ...(session && { session: { id: 's1', event: session } }) },
+  })
+  const ended = (id: string): Fields[] => [presence(id, 'update', 'ended'), presence(id, 'leave')]
+  const question = chat('ana', 'why?')
+  const one = { ana: 'human', bot: 'agent', files: 'mcp' } as const
+
+  test('when its only agent has ended without a run about it', () => {
+    expect(lost([question, ...ended('bot')], { kinds: one })).toEqual({ 3: 'e1 of ana: bot' })
+    expect(lost([question, ...ended('bot').reverse()], { kinds: one })).toEqual({ 3: 'e1 of ana: bot' })
+    expect(lost([question, presence('bot', 'update', 'replaced')], { kinds: one })).toEqual({
+      2: 'e1 of ana: bot',
+    })
+  })
+
+  test('when all agents have, or the front desk', () => {
+    expect(lost([question, ...ended('bot')])).toEqual({})
+    expect(lost([question, ...ended('bot'), ...ended('aide')])).toEqual({ 5: 'e1 of ana: aide' })
+    expect(lost([question, ...ended('bot')], { frontDesk: 'bot' })).toEqual({ 3: 'e1 of ana: bot' })
+    expect(lost([question, ...ended('aide')], { frontDesk: 'bot' })).toEqual({})
+  })
+
+  test('when those whom it names have, and not when a person has left', () => {
+    const both = chat('ana', 'why?', { payload: { mentions: ['bot', 'aide'] } })
+    expect(lost([both, ...ended('bot'), ...ended('aide')])).toEqual({ 5: 'e1 of ana: aide' })
+    expect(lost([chat('bot', 'why?', { to: ['ana'] }), ...ended('ana')])).toEqual({})
+  })
+
+  test('when the run about it ends with its program, but not when someone asks that to stop', () => {
+    const run = [question, start('bot', 'hm', about('e1')), start('aide', 'hm', about('e1'))]
+    const end = (context: string): Fields => cancel(GATEWAY, context, 'program-ended')
+    expect(lost([...run, cancel('ana', 'e2'), end('e3'), end('e2')])).toEqual({ 6: 'e1 of ana: bot' })
+  })
+
+  test('not when it was answered, taken back or asked later, or the program only lost its connection', () => {
+    const name = { kinds: one }
+    expect(lost([question, chat('bot', 'so', about('e1')), ...ended('bot')], name)).toEqual({})
+    const retraction = { kind: 'chat.cancel', from: 'ana', ...about('e1') }
+    expect(lost([question, retraction, ...ended('bot')], name)).toEqual({})
+    expect(lost([...ended('bot'), question], name)).toEqual({})
+    expect(lost([question, presence('bot', 'leave'), presence('bot', 'join')], name)).toEqual({})
+  })
+
+  test('when it was handed over, and the program of the new addressee has ended', () => {
+    const handOver = chat('bot', 'for you', {
+      ...about('e1'),
+      payload: { mentions: ['aide'], handOver: true },
+    })
+    const asked = [chat('ana', 'why?', { payload: { mentions: ['bot'] } }), handOver]
+    expect(lost([...asked, ...ended('bot')])).toEqual({})
+    expect(lost([...asked, ...ended('aide')])).toEqual({ 4: 'e1 of ana: aide' })
+    expect(lost([...asked, chat('aide', 'so', { ...about('e2') }), ...ended('aide')])).toEqual({})
+  })
 })

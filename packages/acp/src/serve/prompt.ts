@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
-import { type AnyEnvelope, ConnectionError, type SpaceClient } from '@meup/agent-sdk'
+import { type AnyEnvelope, ConnectionError, type SpaceClient, type SpaceEvents } from '@meup/agent-sdk'
 import { Kind } from '@meup/protocol'
 import { thoughtChunk } from './content.js'
 import { editorError } from './errors.js'
@@ -57,12 +57,17 @@ export async function runPrompt(
     const onClosed = (error: Error | undefined): void =>
       reject(error ?? new ConnectionError('closed', 'the connection to the space was closed'))
     const onLost = (): void => reject(editorError('replaced', {}))
+    // A run that ended with the program has ended the turn, and its text says so.
+    const onUnanswered = ({ id: asked, agent: gone }: SpaceEvents['unanswered'][0]): void => {
+      if (asked === id && turn.end === undefined) reject(editorError('program_ended', { agent: gone }))
+    }
     const onAbort = (): void => resolve('cancelled')
-    space.on('envelope', onEnvelope).on('closed', onClosed).on('lost', onLost)
+    space.on('envelope', onEnvelope).on('closed', onClosed).on('lost', onLost).on('unanswered', onUnanswered)
     signal.addEventListener('abort', onAbort)
     over.signal.addEventListener('abort', () => {
       clearTimeout(grace)
       space.off('envelope', onEnvelope).off('closed', onClosed).off('lost', onLost)
+      space.off('unanswered', onUnanswered)
       signal.removeEventListener('abort', onAbort)
     })
     if (signal.aborted) onAbort()

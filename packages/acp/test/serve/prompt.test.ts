@@ -275,6 +275,22 @@ test('an agent that is gone for good ends the turn', async () => {
   expect(editor.said).toBe('coder stopped: it left and did not come back')
 })
 
+test('an agent whose program ends before it has begun a run fails the prompt', async () => {
+  const { space, editor, sessionId } = await stage({
+    participants: { ana: ['*'], ben: ['*'], coder: ['*'], files: ['*'], late: ['*'] },
+  })
+  const late = await space.join('late', { session: 's1' })
+  const asked = next(late, Kind.chat)
+  await editor.ask(sessionId, 'late')
+  const prompted = editor.prompt(sessionId, 'Hello?')
+  const rejected = expect(prompted).rejects.toMatchObject({
+    message: expect.stringContaining('late stopped: its program ended. Ask again'),
+  })
+  await asked
+  late.close()
+  await rejected
+})
+
 test('an agent that is away is waited for, and its acknowledgement is shown', async () => {
   const { editor, space, sessionId } = await stage({
     participants: { ana: ['*'], ben: ['*'], coder: ['*'], files: ['*'], late: ['*'] },

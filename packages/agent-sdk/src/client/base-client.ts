@@ -90,7 +90,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.#participants,
     (pause) => void (pause ? this.emit('paused', pause) : this.emit('resumed')),
   )
-  readonly #replies = new Replies(this, (id) => this.#participants.find(id)?.status === 'present')
+  readonly #replies = new Replies(this, this.#participants.fold)
   readonly #pace = new Pace()
   /** @internal */
   protected readonly questions = new Questions()
@@ -494,6 +494,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
       if (this.#guard(() => handler.onEnvelope?.(envelope, changes, frame), envelope) === true) return
     }
     this.emit('envelope', envelope)
+    for (const { id, agent } of this.#replies.unanswered) this.emit('unanswered', { id, agent })
   }
 
   /** Calls a handler and reports its errors: they must not prevent other handlers from receiving the envelope. */

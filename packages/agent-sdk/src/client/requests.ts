@@ -1,7 +1,16 @@
-import { findEnded, getNamed, isAnswerTo, isElicitation, isObject } from '@meup/folds'
+import {
+  findEnded,
+  isAnswerTo,
+  isElicitation,
+  isObject,
+  type Participants,
+  type WaitingChat,
+  WaitingChats,
+} from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
+  type Envelope,
   type EnvelopeOf,
   freshId,
   Kind,
@@ -11,7 +20,6 @@ import {
   type SubscribePayload,
   type WelcomePayload,
 } from '@meup/protocol'
-import { Askees } from './askees.js'
 import { errorDetails, programEndedError, ToolError } from './errors.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
 import type { Progress } from './proposal.js'
@@ -158,18 +166,22 @@ interface ExpectedReply {
   readonly from?: string
 }
 
+/** Maximum number of own messages whose programs are followed. */
+const maxQuestions = 2000
+
 /** Sent envelopes that wait for an answer of another kind, by envelope id. */
 export class Replies implements ClientHandler {
   readonly #client: Pick<ClientContext, 'id' | 'sendPaced'>
-  readonly #isPresent: (id: string) => boolean
-  readonly #waiting = new Map<
-    string,
-    ExpectedReply & { readonly waiter: Waiter<AnyEnvelope>; readonly askees: Askees }
-  >()
+  readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
+  readonly #questions: WaitingChats
+  /** Own messages that the last envelope left without a program to answer them. */
+  unanswered: readonly WaitingChat[] = []
 
-  constructor(client: Pick<ClientContext, 'id' | 'sendPaced'>, isPresent: (id: string) => boolean) {
+  constructor(client: Pick<ClientContext, 'id' | 'sendPaced'>, participants: Participants) {
     this.#client = client
-    this.#isPresent = isPresent
+    const isFollowed = ({ id, from, correlationId }: Envelope): boolean =>
+      this.#waiting.has(id) || (from === client.id && correlationId === undefined)
+    this.#questions = new WaitingChats(participants, { isFollowed, maxChats: maxQuestions })
   }
 
   /** Sends a draft. Resolves with the first correlated envelope of the expected kind and sender. */
@@ -180,22 +192,15 @@ export class Replies implements ClientHandler {
   ): Promise<EnvelopeOf<K>> {
     const id = draft.id ?? freshId()
     const over = new AbortController()
-    let own: Waiter<AnyEnvelope> | undefined
     const answer = wait<AnyEnvelope>(
       expected.kind,
       options,
       (waiter) => {
-        const askees = new Askees(
-          id,
-          getNamed({ ...(draft.to && { to: [...draft.to] }), payload: { ...draft.payload } }),
-          this.#isPresent,
-        )
-        own = waiter
-        this.#waiting.set(id, { ...expected, waiter, askees })
+        this.#waiting.set(id, { ...expected, waiter })
         this.#client.sendPaced({ ...draft, id }, over.signal).catch((error: Error) => waiter.reject(error))
       },
       () => {
-        for (const [asked, { waiter }] of this.#waiting) if (waiter === own) this.#waiting.delete(asked)
+        this.#waiting.delete(id)
         over.abort('no one waits for it any more')
       },
     )
@@ -204,16 +209,11 @@ export class Replies implements ClientHandler {
 
   /** Resolves waiting envelopes. Returns true for answers to invitations, which hides their token from listeners. */
   onEnvelope(envelope: AnyEnvelope): boolean {
-    if (this.#waiting.size === 0) return false
-    for (const expected of [...this.#waiting.values()]) {
-      if (expected.kind !== Kind.chat) continue
-      const { waiter, askees } = expected
-      const ended = askees.apply(envelope)
-      if (ended !== undefined) waiter.reject(programEndedError(ended))
-      if (askees.handOver(envelope)) this.#waiting.set(envelope.id, expected)
-    }
+    this.unanswered = this.#questions.apply(envelope as Envelope)
+    for (const { id, agent } of this.unanswered)
+      this.#waiting.get(id)?.waiter.reject(programEndedError(agent))
     const answered = correlations(envelope)
-      .flatMap((id) => this.#waiting.get(id) ?? [])
+      .flatMap((id) => this.#waiting.get(this.#questions.getQuestion(id)) ?? [])
       .filter(({ kind, from = envelope.from }) => kind === envelope.kind && from === envelope.from)
       .filter(({ kind }) => kind !== Kind.chat || isAnswerTo(this.#client.id, envelope))
     for (const { waiter } of answered) waiter.resolve(envelope)

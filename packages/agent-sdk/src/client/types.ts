@@ -28,6 +28,11 @@ export interface SpaceEvents {
   /** This participant was paused [MEUP-3.13]. */
   paused: [Pause]
   resumed: []
+  /**
+   * No program will answer a message of this participant: the program of `agent` was the last one asked, and has ended. The next
+   * one does not receive the message [MEUP-13.26]. `ask()` also rejects.
+   */
+  unanswered: [{ readonly id: string; readonly agent: string }]
   /** The thoughts of a run were hidden or shown. */
   visibility: [VisibilityChange]
   reconnecting: [inMs: number, reason: string]

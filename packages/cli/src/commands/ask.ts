@@ -1,10 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import type { Answer, ChatOptions, SpaceClient, WaitOptions } from '@meup/agent-sdk'
-import { brief, keepOffMargin, printable, remainingAnswer, type TurnEvent, TurnStream } from '@meup/folds'
+import {
+  type Answer,
+  type ChatOptions,
+  ConnectionError,
+  type SpaceClient,
+  type WaitOptions,
+} from '@meup/agent-sdk'
+import {
+  brief,
+  keepOffMargin,
+  onOneLine,
+  printable,
+  remainingAnswer,
+  type TurnEvent,
+  TurnStream,
+} from '@meup/folds'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
-import { CodedError } from '../failure/failure.js'
+import { CodedError, Failure } from '../failure/failure.js'
 import { listAway } from '../lib/away.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
@@ -106,7 +120,13 @@ async function askSpace(
     if (awaited.length > 0) await whenHere(space, awaited, { timeoutMs, signal })
     else await whenAnyHere(space, { timeoutMs, signal })
     isAsked = true
-    return space.ask(text, { id, timeoutMs, signal, ...asked })
+    try {
+      return await space.ask(text, { id, timeoutMs, signal, ...asked })
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || error.code !== 'program_ended') throw error
+      const { participant = 'the agent' } = error.details
+      throw new Failure('program_ended', { participant: onOneLine(participant) }, { cause: error })
+    }
   }
   const takeBack = async (reason: string): Promise<void> => {
     progress?.close()

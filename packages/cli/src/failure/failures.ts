@@ -222,6 +222,13 @@ export const failures = {
     remedy: 'allow more with `--timeout`, or see with `meup watch --tail 20` what it does',
     exit: exitCodes.timeout,
   },
+  program_ended: {
+    when: 'connect',
+    says: '{participant} stopped: its program ended',
+    cause: 'The agent was restarted, or its program or the gateway ended, before it answered.',
+    remedy: 'ask again: a new program does not answer what was asked before it started',
+    exit: exitCodes.noAnswer,
+  },
   missing_program: {
     when: 'agents',
     says: '{participant}: cannot start "{command}": {reason}',

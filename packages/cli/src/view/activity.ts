@@ -6,6 +6,7 @@ import {
   type LiveAnswer,
   LiveAnswers,
   onOneLine,
+  Participants,
   payloadText,
   RecentCalls,
   SpaceView,
@@ -62,7 +63,6 @@ export class Activity {
   readonly #now: () => number
   readonly #open = new Map<string, Thinking>()
   #space = this.#createView()
-  #frontDesk: string | undefined
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -80,7 +80,6 @@ export class Activity {
   /** Replaces the open contexts with those in a welcome. */
   reset(welcome: WelcomePayload, isAnotherLog = false): void {
     if (isAnotherLog) this.#space = this.#createView()
-    this.#frontDesk = welcome.space.frontDesk
     this.#space.onWelcome(welcome) // Learns about open contexts, so that their ends are recognized.
     const before = new Map(this.#open)
     this.#open.clear()
@@ -106,7 +105,7 @@ export class Activity {
   /** Thinking agents, in the order in which they started. */
   thinkers(): Thinker[] {
     const { contexts, waiting } = this.#space.facts
-    const chats = waiting.list(contexts.states.open(), this.#frontDesk)
+    const chats = waiting.list(contexts.states.open())
     const byAgent = new Map<string, Thinker>()
     for (const [context, { since, last }] of this.#open) {
       const agent = this.contexts.get(context)?.owner
@@ -143,12 +142,14 @@ export class Activity {
         return { caller: call.from, call: line, since: this.#now() }
       },
     })
+    const participants = new Participants()
     return new SpaceView({
+      participants,
       contexts: createContextFold(),
       calls,
       answers: new LiveAnswers(),
       summaries: new ThoughtSummaries(),
-      waiting: new WaitingChats(),
+      waiting: new WaitingChats(participants),
     })
   }
 

@@ -1,9 +1,18 @@
-import { contextParent, correlations, type Envelope, Kind } from '@meup/protocol'
+import {
+  contextParent,
+  correlations,
+  type Envelope,
+  GATEWAY,
+  Kind,
+  type PresencePayload,
+} from '@meup/protocol'
 import { Bounded } from '../bounded.js'
-import { asks } from './answers.js'
+import { getEndedSession, isProgramEnd } from '../mcp/program-ended.js'
+import { asks, getAsked, getNamed, isAnswerTo, isHandOver } from './answers.js'
 import type { OpenedContext } from './contexts.js'
+import type { Participants } from './participants.js'
 
-/** A message that waits for an agent at work. */
+/** A message, and an agent that has not answered it. */
 export interface WaitingChat {
   readonly id: string
   readonly from: string
@@ -14,57 +23,210 @@ interface Chat extends Pick<WaitingChat, 'id' | 'from'> {
   readonly seq: number
   readonly to: string[] | undefined
   readonly mentions: unknown
+  /** Whether the message names the participants that it asks; otherwise others may answer it as well. */
+  readonly isNamed: boolean
+  /** Participants that are asked. A hand-over replaces its sender. */
+  asked: readonly string[]
   /** Agents that have begun to answer the message. */
-  readonly taken: readonly string[]
+  readonly taken: Set<string>
+  isAnswered: boolean
+  /** Open runs about the message. */
+  readonly runs: Set<string>
+  /** Asked participants of which a program has ended since, those that left, and those whose last program has ended. */
+  readonly ending: Set<string>
+  readonly left: Set<string>
+  readonly ended: Set<string>
 }
 
-/** Maximum numbers of remembered messages and runs. */
-const [maxChats, maxRuns] = [100, 10_000]
+interface Run {
+  readonly owner: string
+  /** Seq of the earliest message that the run is about, or of its start. */
+  readonly begun: number
+  /** Ids of the messages that it is about. */
+  readonly about: readonly string[]
+}
+
+interface WaitingOptions {
+  /** Whether a chat is a message to follow; default: all that answer nothing. */
+  readonly isFollowed?: (chat: Envelope) => boolean
+  /** Maximum number of remembered messages; default 100. */
+  readonly maxChats?: number
+}
+
+/** Maximum number of remembered runs. */
+const maxRuns = 10_000
+
+const none: readonly WaitingChat[] = []
 
 /**
- * Messages that ask an agent while it works on an earlier one, and that it has neither answered nor begun to answer: its queue,
- * and messages that redirect its work. Replies are not counted, since most answer a question of the agent.
+ * Messages that ask agents: those that wait for an agent at work on an earlier one, and those that no program will answer any
+ * more. Replies are not counted, since most answer a question of the agent.
  */
 export class WaitingChats {
-  readonly #chats = new Bounded<Chat>(maxChats)
-  /** Seq of the earliest message that a run is about, or of its start. */
-  readonly #begun = new Bounded<number>(maxRuns)
+  readonly #participants: Pick<Participants, 'all' | 'get' | 'frontDesk'>
+  readonly #isFollowed: (chat: Envelope) => boolean
+  readonly #chats: Bounded<Chat>
+  /** Ids of messages by the chats that hand them over. */
+  readonly #handOvers: Bounded<string>
+  readonly #runs = new Bounded<Run>(maxRuns)
+  /** Unanswered messages by sender, until it sends another one. */
+  readonly #lost: Bounded<WaitingChat>
 
-  apply(envelope: Envelope): void {
-    const { kind, id, from, to, seq = 0, context, correlationId, payload } = envelope
-    if (context !== undefined) return
-    if (kind === Kind.chat && correlationId === undefined)
-      this.#chats.set(id, { id, from, seq, to, mentions: payload.mentions, taken: [] })
-    const about = correlations(envelope).flatMap((each) => this.#chats.get(each) ?? [])
-    if (kind === Kind.reasoningStart) this.#begun.set(id, Math.min(seq, ...about.map((chat) => chat.seq)))
-    for (const chat of about) {
-      if (kind === Kind.chatCancel && from === chat.from) this.#chats.delete(chat.id)
-      const isBegun = kind === Kind.chat || kind === Kind.reasoningStart
-      if (isBegun && !chat.taken.includes(from))
-        this.#chats.set(chat.id, { ...chat, taken: [...chat.taken, from] })
-    }
+  /** `participants`: as of the envelope that is applied. */
+  constructor(
+    participants: Pick<Participants, 'all' | 'get' | 'frontDesk'>,
+    { isFollowed = ({ correlationId }) => correlationId === undefined, maxChats = 100 }: WaitingOptions = {},
+  ) {
+    this.#participants = participants
+    this.#isFollowed = isFollowed
+    this.#chats = new Bounded(maxChats)
+    this.#handOvers = new Bounded(maxChats)
+    this.#lost = new Bounded(maxChats)
   }
 
   /**
-   * Lists the messages, oldest first, with one entry for each agent that they wait for. `runs`: open contexts. `frontDesk`:
-   * that of the space; absent = none.
+   * Applies an envelope. Returns the messages that no program will answer any more, with the participant whose program was the
+   * last to end: the next program of a participant does not receive them [MEUP-13.26].
    */
-  list(runs: Iterable<OpenedContext>, frontDesk?: string): WaitingChat[] {
+  apply(envelope: Envelope): readonly WaitingChat[] {
+    const { kind, context } = envelope
+    if (kind === Kind.systemPresence) return this.#onPresence(envelope)
+    if (kind === Kind.reasoningConclusion || kind === Kind.reasoningCancel) return this.#endRun(envelope)
+    if (context !== undefined) return none
+    if (kind === Kind.chat && this.#isFollowed(envelope)) this.#add(envelope)
+    const about = correlations(envelope).flatMap((each) => this.#chats.get(this.getQuestion(each)) ?? [])
+    if (kind === Kind.reasoningStart) this.#begin(envelope, about)
+    for (const chat of about) {
+      if (kind === Kind.chatCancel && envelope.from === chat.from) this.#chats.delete(chat.id)
+      if (kind === Kind.chat) this.#answer(chat, envelope)
+    }
+    return none
+  }
+
+  /** The id of the message that a chat hands over; otherwise that of the chat. */
+  getQuestion(id: string): string {
+    return this.#handOvers.get(id) ?? id
+  }
+
+  /** The latest message of a participant, if no program will answer it any more. */
+  getLost(from: string): WaitingChat | undefined {
+    return this.#lost.get(from)
+  }
+
+  /**
+   * Lists the messages that wait for an agent at work, oldest first, with one entry for each agent. `runs`: open contexts.
+   */
+  list(runs: Iterable<OpenedContext>): WaitingChat[] {
     const atWork = new Map<string, number>()
     for (const { owner, context } of runs) {
       if (contextParent(context) !== undefined) continue
-      const begun = this.#begun.get(context) ?? 0
+      const begun = this.#runs.get(context)?.begun ?? 0
       atWork.set(owner, Math.min(atWork.get(owner) ?? begun, begun))
     }
+    const { frontDesk } = this.#participants
     return [...this.#chats.values()].flatMap(({ id, from, seq, to, mentions, taken }) =>
       [...atWork].flatMap(([agent, begun]) =>
         seq > begun &&
         agent !== from &&
-        !taken.includes(agent) &&
+        !taken.has(agent) &&
         asks({ to, payload: { mentions } }, agent, frontDesk)
           ? [{ id, from, agent }]
           : [],
       ),
     )
+  }
+
+  #add(chat: Envelope): void {
+    const { id, from, seq = 0, to, payload } = chat
+    const named = getNamed(chat)
+    this.#lost.delete(from)
+    this.#chats.set(id, {
+      ...{ id, from, seq, to, mentions: payload.mentions },
+      isNamed: named !== undefined,
+      asked: named ?? this.#listAnswerers(from),
+      taken: new Set(),
+      isAnswered: false,
+      runs: new Set(),
+      ending: new Set(),
+      left: new Set(),
+      ended: new Set(),
+    })
+  }
+
+  /** The participants that may answer a message without addressee: the front desk, otherwise every program that is here. */
+  #listAnswerers(asker: string): readonly string[] {
+    const { frontDesk } = this.#participants
+    if (frontDesk !== undefined) return [frontDesk]
+    return this.#participants
+      .all(0)
+      .filter(({ id, kind, status }) => {
+        return status === 'present' && id !== asker && kind !== 'human' && kind !== 'mcp'
+      })
+      .map(({ id }) => id)
+  }
+
+  #begin({ id, from, seq = 0 }: Envelope, about: readonly Chat[]): void {
+    this.#runs.set(id, {
+      owner: from,
+      begun: Math.min(seq, ...about.map((chat) => chat.seq)),
+      about: about.map((chat) => chat.id),
+    })
+    for (const { taken, runs } of about) {
+      taken.add(from)
+      runs.add(id)
+    }
+  }
+
+  #answer(chat: Chat, answer: Envelope): void {
+    const { id, from } = answer
+    chat.taken.add(from)
+    if (isAnswerTo(chat.from, answer)) chat.isAnswered = true
+    if (!isHandOver(answer) || (chat.isNamed && !chat.asked.includes(from))) return
+    chat.asked = [...chat.asked.filter((each) => each !== from), ...getAsked(answer)]
+    this.#handOvers.set(id, chat.id)
+  }
+
+  /** Only the owner and the gateway end a run; others request it. */
+  #endRun(envelope: Envelope): readonly WaitingChat[] {
+    const { context = '', from } = envelope
+    const run = this.#runs.get(context)
+    if (run === undefined || (from !== run.owner && from !== GATEWAY)) return none
+    this.#runs.delete(context)
+    return run.about.flatMap((id) => {
+      const chat = this.#chats.get(id)
+      const isOver = chat?.runs.delete(context) && isProgramEnd(envelope)
+      return chat !== undefined && isOver ? this.#endProgram(chat, run.owner, true) : []
+    })
+  }
+
+  /** Finds messages whose program has ended without a run about them. */
+  #onPresence(envelope: Envelope): readonly WaitingChat[] {
+    const { participant, event, session } = envelope.payload as unknown as PresencePayload
+    const { kind, status } = this.#participants.get(participant.id, 0) ?? {}
+    // People who close a program can still read the message in the next one.
+    if (kind === 'human') return none
+    const hasEnded = getEndedSession(envelope) !== undefined
+    return [...this.#chats.values()].flatMap((chat) => {
+      const { asked, ending, left } = chat
+      if (!asked.includes(participant.id)) return []
+      if (hasEnded) ending.add(participant.id)
+      if (event === 'leave') left.add(participant.id)
+      else if (event === 'join') left.delete(participant.id)
+      const isAway = left.has(participant.id) || status !== 'present'
+      const isGone = session?.event === 'replaced' || (ending.has(participant.id) && isAway)
+      return isGone ? this.#endProgram(chat, participant.id, false) : []
+    })
+  }
+
+  #endProgram(chat: Chat, agent: string, wasAtWork: boolean): readonly WaitingChat[] {
+    const { id, from, asked, isNamed, isAnswered, runs, ended } = chat
+    ended.add(agent)
+    const areAllEnded = asked.every((each) => ended.has(each))
+    const isOver = isNamed ? areAllEnded : runs.size === 0 && (wasAtWork || areAllEnded)
+    if (isAnswered || !isOver) return none
+    this.#chats.delete(id)
+    const lost = { id, from, agent }
+    this.#lost.set(from, lost)
+    return [lost]
   }
 }

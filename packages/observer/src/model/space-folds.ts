@@ -165,7 +165,7 @@ export class SpaceFolds {
   }
 
   waiting(): readonly WaitingChat[] {
-    return this.facts.waiting.list(this.runs(), this.facts.participants.frontDesk)
+    return this.facts.waiting.list(this.runs())
   }
 
   /** Runs whose end is not loaded, even if the gateway has it. */
@@ -229,14 +229,15 @@ export class SpaceFolds {
   }
 
   #newSpace(): SpaceView<Facts> {
+    const participants = new Participants()
     return new SpaceView({
-      participants: new Participants(),
+      participants,
       contexts: createContextFold({ isKnown: (id) => this.#log.get(id) !== undefined }),
       proposals: new ProposalViews(noRedaction, this.#viewer),
       elicitations: new Elicitations((id) => this.#log.get(id)),
       transcript: createTranscript(maxTranscriptChars),
       summaries: new ThoughtSummaries(),
-      waiting: new WaitingChats(),
+      waiting: new WaitingChats(participants),
     })
   }
 

@@ -327,6 +327,11 @@ export class SpaceModel {
     return this.#views.waiting()
   }
 
+  /** The latest message of a participant, if no program will answer it any more. */
+  getLost(from: string): WaitingChat | undefined {
+    return this.#views.facts.waiting.getLost(from)
+  }
+
   /** Runs whose end is not loaded, even if the gateway has it. */
   unended(): readonly OpenedContext[] {
     return this.#views.unended()

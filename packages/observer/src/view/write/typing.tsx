@@ -1,3 +1,4 @@
+import { programEndedText } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
@@ -19,10 +20,17 @@ export function Typing(): VNode | null {
   return <p class="typing dim">{text}</p>
 }
 
-/** This reader's messages that wait for agents at work. */
+/** This reader's messages that wait for agents at work, or the latest one that no program will answer any more. */
 export function WaitingMessages(): VNode | null {
   const { session } = useSpace()
   const { model, welcome, time } = session
+  const lost = time.isPast ? undefined : model.getLost(welcome?.you.id ?? '')
+  if (lost !== undefined)
+    return (
+      <p class="typing dim" role="status">
+        {programEndedText(lost.agent)}. Your message has no answer: ask again
+      </p>
+    )
   const own = time.isPast ? [] : model.waiting().filter(({ from }) => from === welcome?.you.id)
   if (own.length === 0) return null
   const agents = [...new Set(own.map(({ agent }) => agent))]
