@@ -3,17 +3,22 @@ import { describe, expect, test } from 'vitest'
 import { ContextStates, Participants, WaitingChats } from '../src/index.js'
 import { cancel, chat, conclusion, type Fields, start, toLog } from './support/log.js'
 
-/** A space of these participants, all of them present. */
-function spaceOf(
-  kinds: Readonly<Record<string, ParticipantDetails['kind']>>,
-  frontDesk?: string,
-): Participants {
+type Kinds = Readonly<Record<string, ParticipantDetails['kind']>>
+
+interface State {
+  readonly frontDesk?: string | undefined
+  readonly away?: readonly string[]
+  /** The seq as of which this is the state. */
+  readonly head?: number
+}
+
+function spaceOf(kinds: Kinds, { frontDesk, away = [], head = 0 }: State = {}): Participants {
   const participants = new Participants()
-  const present = Object.entries(kinds).map(([id, kind]): ParticipantDetails => {
-    return { id, kind, capabilities: [], status: 'present' }
+  const described = Object.entries(kinds).map(([id, kind]): ParticipantDetails => {
+    return { id, kind, capabilities: [], status: away.includes(id) ? 'away' : 'present' }
   })
-  const space = { id: 'demo', epoch: 'x', head: 0, ...(frontDesk !== undefined && { frontDesk }) }
-  participants.onWelcome({ participants: present, space })
+  const space = { id: 'demo', epoch: 'x', head, ...(frontDesk !== undefined && { frontDesk }) }
+  participants.onWelcome({ participants: described, space })
   return participants
 }
 
@@ -22,7 +27,7 @@ const people = { ana: 'human', bot: 'agent', aide: 'agent', files: 'mcp' } as co
 /** The seqs of the messages that wait for each agent after these envelopes. */
 function waiting(all: readonly Fields[], frontDesk?: string): Record<string, number[]> {
   const states = new ContextStates()
-  const chats = new WaitingChats(spaceOf(people, frontDesk))
+  const chats = new WaitingChats(spaceOf(people, { frontDesk }))
   for (const envelope of toLog(all) as Envelope[]) {
     states.apply(envelope)
     chats.apply(envelope)
@@ -80,8 +85,8 @@ test('a reply, and a message in a run, do not wait', () => {
 
 describe('no program will answer a message any more', () => {
   /** The messages that are lost, by the seq of the envelope that says so. */
-  function lost(all: readonly Fields[], { kinds = people, frontDesk }: Lossy = {}): Record<number, string> {
-    const participants = spaceOf(kinds, frontDesk)
+  function lost(all: readonly Fields[], { kinds = people, ...state }: Lossy = {}): Record<number, string> {
+    const participants = spaceOf(kinds, state)
     const chats = new WaitingChats(participants)
     const found: Record<number, string> = {}
     for (const envelope of toLog(all) as Envelope[]) {
@@ -92,9 +97,8 @@ describe('no program will answer a message any more', () => {
     return found
   }
 
-  interface Lossy {
-    readonly kinds?: Readonly<Record<string, ParticipantDetails['kind']>>
-    readonly frontDesk?: string
+  interface Lossy extends State {
+    readonly kinds?: Kinds
   }
 
   const presence = (id: string, event: string, session?: string): Fields => ({
@@ -112,6 +116,14 @@ describe('no program will answer a message any more', () => {
     expect(lost([question, presence('bot', 'update', 'replaced')], { kinds: one })).toEqual({
       2: 'e1 of ana: bot',
     })
+  })
+
+  test('in a replay, though the participants are those of its end', () => {
+    const joins = [presence('bot', 'join'), question, ...ended('bot')]
+    expect(lost([...joins, presence('bot', 'join')], { kinds: one, head: 9 })).toEqual({
+      4: 'e2 of ana: bot',
+    })
+    expect(lost(joins, { kinds: one, head: 9, away: ['bot'] })).toEqual({ 4: 'e2 of ana: bot' })
   })
 
   test('when all agents have, or the front desk', () => {

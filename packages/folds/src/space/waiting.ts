@@ -32,9 +32,8 @@ interface Chat extends Pick<WaitingChat, 'id' | 'from'> {
   isAnswered: boolean
   /** Open runs about the message. */
   readonly runs: Set<string>
-  /** Asked participants of which a program has ended since, those that left, and those whose last program has ended. */
+  /** Asked participants of which a program has ended since, and those whose last program has. */
   readonly ending: Set<string>
-  readonly left: Set<string>
   readonly ended: Set<string>
 }
 
@@ -53,8 +52,8 @@ interface WaitingOptions {
   readonly maxChats?: number
 }
 
-/** Maximum number of remembered runs. */
-const maxRuns = 10_000
+/** Maximum number of remembered runs, and of participants. */
+const [maxRuns, maxParticipants] = [10_000, 10_000]
 
 const none: readonly WaitingChat[] = []
 
@@ -69,6 +68,8 @@ export class WaitingChats {
   /** Ids of messages by the chats that hand them over. */
   readonly #handOvers: Bounded<string>
   readonly #runs = new Bounded<Run>(maxRuns)
+  /** Whether participants are present, by the last join or leave. In a replay, `#participants` is ahead of it. */
+  readonly #presence = new Bounded<boolean>(maxParticipants)
   /** Unanswered messages by sender, until it sends another one. */
   readonly #lost: Bounded<WaitingChat>
 
@@ -148,7 +149,6 @@ export class WaitingChats {
       isAnswered: false,
       runs: new Set(),
       ending: new Set(),
-      left: new Set(),
       ended: new Set(),
     })
   }
@@ -159,10 +159,12 @@ export class WaitingChats {
     if (frontDesk !== undefined) return [frontDesk]
     return this.#participants
       .all(0)
-      .filter(({ id, kind, status }) => {
-        return status === 'present' && id !== asker && kind !== 'human' && kind !== 'mcp'
-      })
+      .filter(({ id, kind }) => id !== asker && kind !== 'human' && kind !== 'mcp' && this.#isPresent(id))
       .map(({ id }) => id)
+  }
+
+  #isPresent(id: string): boolean {
+    return this.#presence.get(id) ?? this.#participants.get(id, 0)?.status === 'present'
   }
 
   #begin({ id, from, seq = 0 }: Envelope, about: readonly Chat[]): void {
@@ -202,19 +204,17 @@ export class WaitingChats {
   /** Finds messages whose program has ended without a run about them. */
   #onPresence(envelope: Envelope): readonly WaitingChat[] {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
-    const { kind, status } = this.#participants.get(participant.id, 0) ?? {}
+    const { id } = participant
+    if (event !== 'update') this.#presence.renew(id, event === 'join')
     // People who close a program can still read the message in the next one.
-    if (kind === 'human') return none
+    if (this.#participants.get(id, 0)?.kind === 'human') return none
     const hasEnded = getEndedSession(envelope) !== undefined
     return [...this.#chats.values()].flatMap((chat) => {
-      const { asked, ending, left } = chat
-      if (!asked.includes(participant.id)) return []
-      if (hasEnded) ending.add(participant.id)
-      if (event === 'leave') left.add(participant.id)
-      else if (event === 'join') left.delete(participant.id)
-      const isAway = left.has(participant.id) || status !== 'present'
-      const isGone = session?.event === 'replaced' || (ending.has(participant.id) && isAway)
-      return isGone ? this.#endProgram(chat, participant.id, false) : []
+      const { asked, ending } = chat
+      if (!asked.includes(id)) return []
+      if (hasEnded) ending.add(id)
+      const isGone = session?.event === 'replaced' || (ending.has(id) && !this.#isPresent(id))
+      return isGone ? this.#endProgram(chat, id, false) : []
     })
   }
 
