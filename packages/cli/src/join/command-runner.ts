@@ -176,19 +176,19 @@ export class CommandRunner {
     return participantLines({ participants, runs: space.runs, now: space.gatewayTime() }, start)
   }
 
-  /** Interrupts the run that answers this participant, or the run at position `number`, from 1. */
+  /** Interrupts the run or answer for this participant, or the one at position `number`, from 1. */
   async interrupt(number?: string): Promise<void> {
     const { view, interrupting } = this.#context
-    const { runs, areMine } = interrupting.choices()
-    if (runs.length === 0) return view.notify('no agent thinks at present')
-    const latest = runs.slice(-9)
+    const { works, areMine } = interrupting.choices()
+    if (works.length === 0) return view.notify(interrupting.describeNone())
+    const latest = works.slice(-9)
     const at = await this.#choice(
       number,
-      latest.map((run) => interrupting.named(run)),
+      latest.map((work) => interrupting.named(work)),
       areMine,
     )
-    const run = at === undefined ? undefined : latest[at]
-    if (run !== undefined) view.notify(await interrupting.stop(run))
+    const work = at === undefined ? undefined : latest[at]
+    if (work !== undefined) view.notify(await interrupting.stop(work))
   }
 
   /** Returns the index of the run to interrupt. Does not ask if a single run answers this participant. */
@@ -357,7 +357,7 @@ export class CommandRunner {
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
-    const names = runs.map((run) => interrupting.named(run))
+    const names = runs.map(({ context, owner }) => interrupting.named({ id: context, owner }))
     const isClear = runs.length === 1 || view.lines === undefined
     const at = isClear ? runs.length - 1 : await view.ask('reply to which?', names)
     const run = at === undefined ? undefined : runs[at]

@@ -1,22 +1,26 @@
 import type { SpaceClient } from '@meup/agent-sdk'
-import { AskedRuns, Bounded, brief, payloadText } from '@meup/folds'
+import { AskedRuns, Bounded, brief, LiveAnswers, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 
 /** Maximum number of remembered questions and runs. */
 const maxRemembered = 1000
 
+/** A run, or an answer that is written to this participant without one. `id`: the run's context, or the question. */
 interface Interruptible {
-  readonly context: string
+  readonly id: string
   readonly owner: string
+  readonly isRun: boolean
 }
 
-/** Finds the runs that answer messages of this participant, and asks them to stop. */
+/** Finds the runs and answers to messages of this participant, and asks them to stop. */
 export class RunInterrupter {
   readonly #space: Pick<SpaceClient, 'id' | 'runs' | 'send'>
-  readonly #asked = new Bounded<true>(maxRemembered)
+  /** Messages of this participant. */
+  readonly #asked = new Bounded<Pick<AnyEnvelope, 'to'>>(maxRemembered)
   readonly #runs = new AskedRuns()
+  readonly #answers = new LiveAnswers()
   readonly #titles = new Bounded<string>(maxRemembered)
-  /** Runs that this participant has asked to stop. */
+  /** Runs and questions that this participant has asked to stop. */
   readonly #stopped = new Bounded<true>(maxRemembered)
   /** Id of the latest thought of a run's owner, by run. */
   readonly #thoughts = new Bounded<string>(maxRemembered)
@@ -26,21 +30,36 @@ export class RunInterrupter {
   }
 
   onEnvelope(envelope: AnyEnvelope): void {
-    const { kind, id, from, context, payload } = envelope
+    const { kind, id, from, to, context, payload } = envelope
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
-    if (isQuestion && from === this.#space.id) this.#asked.set(id, true)
+    if (isQuestion && from === this.#space.id) this.#asked.set(id, { to })
     this.#runs.apply(envelope)
+    this.#answers.apply(envelope)
     if (context !== undefined && isThought(kind)) this.#noteThought(envelope)
-    if (kind !== Kind.reasoningStart || context !== undefined) return
-    this.#titles.set(id, brief(payloadText({ ...payload }), 60))
+    if ((kind !== Kind.reasoningStart && kind !== Kind.chat) || context !== undefined) return
+    this.#titles.set(id, brief(onOneLine(payloadText({ ...payload })), 60))
   }
 
-  /** Runs that can be interrupted: those that answer this participant, otherwise all. */
-  choices(): { readonly runs: readonly Interruptible[]; readonly areMine: boolean } {
-    const { runs } = this.#space
-    const isMine = (context: string) => this.#runs.get(context)?.triggers.some((id) => this.#asked.get(id))
-    const mine = runs.filter(({ context }) => isMine(context))
-    return mine.length > 0 ? { runs: mine, areMine: true } : { runs, areMine: false }
+  /** Runs and answers for this participant; if there are none, all runs. */
+  choices(): { readonly works: readonly Interruptible[]; readonly areMine: boolean } {
+    const runs = this.#space.runs.map(({ context, owner }) => ({ id: context, owner, isRun: true }))
+    const isMine = (id: string): boolean => this.#asked.get(id) !== undefined
+    const mine = [
+      ...runs.filter(({ id }) => this.#runs.get(id)?.triggers.some(isMine)),
+      ...this.#answers.list().flatMap(({ from, trigger }) => {
+        const isInRun = this.#runs.find(from, trigger).some((run) => runs.some(({ id }) => id === run))
+        return isMine(trigger) && !isInRun ? [{ id: trigger, owner: from, isRun: false }] : []
+      }),
+    ]
+    return mine.length > 0 ? { works: mine, areMine: true } : { works: runs, areMine: false }
+  }
+
+  /** Why nothing can be interrupted. */
+  describeNone(): string {
+    const [answer] = this.#answers.list()
+    return answer === undefined
+      ? 'no agent thinks at present'
+      : `${answer.from} answers someone else, who alone can take the question back`
   }
 
   #noteThought({ id, from, context = '' }: AnyEnvelope): void {
@@ -53,22 +72,28 @@ export class RunInterrupter {
     return this.#thoughts.get(run)
   }
 
-  /** Label of a run: its owner and title. */
-  named({ context, owner }: Interruptible): string {
-    const title = this.#titles.get(context) ?? ''
+  /** Label of a run or answer: its owner, and the title or the question. */
+  named({ id, owner }: Pick<Interruptible, 'id' | 'owner'>): string {
+    const title = this.#titles.get(id) ?? ''
     return title === '' ? owner : `${owner}: ${title}`
   }
 
-  /** Runs that answer this participant and were not asked to stop yet. */
+  /** Runs and answers for this participant that were not asked to stop yet. */
   unstopped(): readonly Interruptible[] {
-    const { runs, areMine } = this.choices()
-    return areMine ? runs.filter(({ context }) => !this.#stopped.get(context)) : []
+    const { works, areMine } = this.choices()
+    return areMine ? works.filter(({ id }) => !this.#stopped.get(id)) : []
   }
 
-  async stop({ context, owner }: Interruptible): Promise<string> {
-    this.#stopped.set(context, true)
+  /** Asks a run to stop; takes back a question that is answered without one. */
+  async stop({ id, owner, isRun }: Interruptible): Promise<string> {
+    this.#stopped.set(id, true)
+    const { to } = this.#asked.get(id) ?? {}
     // The envelope contains no reason, because its sender shows who stopped the run.
-    await this.#space.send({ kind: Kind.reasoningCancel, context, payload: {} })
-    return `✓ ${owner} is asked to stop`
+    await this.#space.send(
+      isRun
+        ? { kind: Kind.reasoningCancel, context: id, payload: {} }
+        : { kind: Kind.chatCancel, correlationId: id, ...(to && { to }), payload: {} },
+    )
+    return isRun ? `✓ ${owner} is asked to stop` : `✓ the question to ${owner} is taken back`
   }
 }

@@ -77,8 +77,8 @@ const toRun = (start: Envelope): AskedRun => ({ owner: start.from, triggers: cor
 
 export type AskedRunsSnapshot = readonly (readonly [run: string, asked: AskedRun])[]
 
-/** Maximum number of ended answers that are remembered. */
-const maxEnded = 256
+/** Maximum number of ended answers, and of senders of messages, that are remembered. */
+const [maxEnded, maxAskers] = [256, 1000]
 /** Maximum characters that are kept of an answer in progress; the complete text is in the `chat`. */
 const maxChars = 256 * 1024
 /** Capacity for all answers in progress in characters (the oldest are dropped), and the base cost of each answer. */
@@ -89,6 +89,8 @@ export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
   /** Times at which answers ended, by sender and trigger: their later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
+  /** Senders of messages: they can take them back. */
+  readonly #askers = new Bounded<string>(maxAskers)
   /** Open runs. The cancellation of a run also ends its answers, because no `chat` may follow. */
   readonly #runs = new Bounded<AskedRun>(maxRuns)
 
@@ -107,7 +109,11 @@ export class LiveAnswers {
         return this.#write({ from, trigger: correlationId, ...(to && { to }), text }, index, ts)
       }
       case Kind.chat:
-        return context === undefined && this.#endAnswered(envelope)
+        if (context !== undefined) return false
+        this.#askers.set(envelope.id, from)
+        return this.#endAnswered(envelope)
+      case Kind.chatCancel:
+        return this.#takeBack(envelope)
       case Kind.reasoningStart:
         if (context === undefined) this.#runs.set(envelope.id, toRun(envelope))
         return false
@@ -149,6 +155,14 @@ export class LiveAnswers {
       return isHandOver(chat) || (getMentions(payload).length === 0 && !isForOthers)
     })
     return this.#end({ owner: from, triggers: answered }, ts)
+  }
+
+  /** Drops the answers to a message that its sender takes back: no `chat` follows. */
+  #takeBack(cancel: Envelope): boolean {
+    const triggers = correlations(cancel).filter((id) => this.#askers.get(id) === cancel.from)
+    const drafts = [...this.#drafts.values()].filter(({ trigger }) => triggers.includes(trigger))
+    for (const { from, trigger } of drafts) this.#end({ owner: from, triggers: [trigger] }, cancel.ts)
+    return drafts.length > 0
   }
 
   #end({ owner, triggers }: AskedRun, ts: string): boolean {
