@@ -1,6 +1,6 @@
 import { freshId, Kind, type McpRequestPayload, omitUndefined, ProtocolError, SELF } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
-import { abortedError, ConnectionError, ToolError } from './errors.js'
+import { abortedError, ConnectionError, ToolError, traceToCaller } from './errors.js'
 import type { ClientHandler } from './handler.js'
 import type { OwnProposals } from './own-proposals.js'
 import { type Proposal, ProposalError, type ProposalOutcome, type ProposeOptions } from './proposal.js'
@@ -150,7 +150,7 @@ export class OwnRequests {
       if (error instanceof ConnectionError) {
         this.#giveUp({ id, call, mayRequest, proposed, reason: error.message }).catch(this.#onLateError)
       }
-      throw error
+      throw traceToCaller(error)
     } finally {
       unwatch()
     }

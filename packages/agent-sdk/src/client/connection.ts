@@ -18,6 +18,7 @@ import {
   getRetryAfterMs,
   lostError,
   malformedError,
+  traceToCaller,
   unacknowledgedError,
   unreachableError,
   usedIdError,
@@ -137,7 +138,11 @@ export class ClientConnection {
     const isPending = this.#pending.has(id)
     const acknowledged = this.#pending.add(id, frame.text, text)
     if (!isPending && this.#welcomed === undefined) this.#line?.transport?.send(text)
-    return acknowledged
+    try {
+      return await acknowledged
+    } catch (error) {
+      throw traceToCaller(error)
+    }
   }
 
   /** Sends an envelope that is not acknowledged. */

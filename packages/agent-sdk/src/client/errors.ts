@@ -101,6 +101,15 @@ const local = (code: LocalErrorCode, message: string, details: LocalErrorDetails
 export const abortedError = (signal: Pick<AbortSignal, 'reason'> | undefined) =>
   new ConnectionError('aborted', `aborted: ${String(signal?.reason)}`)
 
+/**
+ * Gives a refusal the stack of the functions that await it: it was created when its frame came, far from the call. Returns the
+ * error.
+ */
+export function traceToCaller(error: unknown): unknown {
+  if (error instanceof ProtocolError) Error.captureStackTrace?.(error, traceToCaller)
+  return error
+}
+
 /** The client was closed, or has lost its connection for good. */
 export const endedError = () => new ConnectionError('closed', 'the connection is closed')
 
