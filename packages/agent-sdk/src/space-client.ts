@@ -21,8 +21,9 @@ import { type ClientTurn, type OpenTurnOptions, type TurnOptions, Turns } from '
 import { BaseClient } from './client/base-client.js'
 import { ConnectionError } from './client/errors.js'
 import { OutboundSafety } from './client/outbound-safety.js'
+import type { ToolResult } from './client/tool-result.js'
 import type { Dial, DialRequest } from './client/transport.js'
-import type { Unhandled } from './client/types.js'
+import type { CallOptions, Unhandled } from './client/types.js'
 import { HttpClient } from './http/http-client.js'
 import type { WhyAnswer, WhyQuery } from './http/types.js'
 import { type AgentOptions, isOwnTool, resolveOptions } from './model/options.js'
@@ -130,6 +131,15 @@ export class SpaceClient extends BaseClient {
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]> {
     return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
+  }
+
+  /** Like `BaseClient.call`; the error of an unknown tool names the nearest one. */
+  override async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
+    try {
+      return await super.call(tool, args, options)
+    } catch (error) {
+      throw await this.#spaceTools.explainUnknown(tool, error)
+    }
   }
 
   /** Handles MCP requests to this participant that do not call one of its tools. */

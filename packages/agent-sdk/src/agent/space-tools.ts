@@ -1,4 +1,4 @@
-import { Bounded, dropToolNulls, isObject, Pages } from '@meup/folds'
+import { Bounded, dropToolNulls, isObject, Pages, suggest } from '@meup/folds'
 import { type AnyEnvelope, type Capability, Kind, makeCompilable, PROTOCOL, SELF } from '@meup/protocol'
 import { loadGuards } from '#guard'
 import type { BaseClient } from '../client/base-client.js'
@@ -141,6 +141,21 @@ export class SpaceTools implements ClientHandler {
     const known = new Map(others.map((id, index) => [id, lists[index] ?? []]))
     const own = ids.includes(this.#space.id) ? await this.own() : []
     return ids.map((id) => (id === this.#space.id ? own : (known.get(id) ?? [])))
+  }
+
+  /** Adds the nearest tool to the error of a call of an unknown one; returns other errors unchanged. */
+  async explainUnknown(tool: string, error: unknown): Promise<unknown> {
+    const [, named = '', name = ''] = /^([^/]+)\/(.+)$/s.exec(tool) ?? []
+    // Servers have a text of their own for it, and some answer with a result.
+    if (!(error instanceof ToolError) || !error.message.includes(name)) return error
+    if (!/not found|not exist|no tool|unknown/i.test(error.message)) return error
+    const id = named === SELF && this.#space.getKind(SELF) === undefined ? this.#space.id : named
+    const names = (await this.list([id], this.createPatience())).flat().map((each) => each.name)
+    const meant = names.includes(name) ? undefined : suggest(name, names)
+    if (meant === undefined) return error
+    const { message, code, data, result } = error
+    const what = /[.?!]$/.test(message) ? message : `${message}.`
+    return new ToolError(`${what} Did you mean ${named}/${meant}?`, code, data, result)
   }
 
   /** The tools of this participant, in the form for prompts. */

@@ -1,4 +1,4 @@
-import { Questions, SpaceView } from '@meup/folds'
+import { Questions, SpaceView, suggest } from '@meup/folds'
 import {
   type AnyEnvelope,
   type Capability,
@@ -12,6 +12,7 @@ import {
   makeCompilable,
   omitUndefined,
   type ParticipantDetails,
+  ProtocolError,
   SELF,
   type SubscribePayload,
   type WelcomePayload,
@@ -19,7 +20,7 @@ import {
 import { Attendance } from './attendance.js'
 import { OwnRequests, readToolResult } from './calls.js'
 import { ClientConnection } from './connection.js'
-import { endedError, postedKindError, unnamedToolError } from './errors.js'
+import { endedError, postedKindError, traceToCaller, unnamedToolError } from './errors.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownSpace, WelcomeInfo } from './handler.js'
 import {
@@ -250,7 +251,11 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   async send(draft: Draft): Promise<AnyEnvelope> {
     if (draft.kind === Kind.chatDelta || draft.kind === Kind.observeTyping) throw postedKindError(draft.kind)
     const id = draft.id ?? freshId()
-    return this.#connection.send(id, { ...draft, id })
+    try {
+      return await this.#connection.send(id, { ...draft, id })
+    } catch (error) {
+      throw suggestParticipant(error, draft, this.participants)
+    }
   }
 
   /**
@@ -542,6 +547,18 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   #checkOpen(): void {
     if (this.#ended !== undefined) throw endedError()
   }
+}
+
+/** Adds the nearest name to the refusal of an unknown one in this draft; returns other errors unchanged. */
+function suggestParticipant(error: unknown, draft: Draft, known: readonly ParticipantDetails[]): unknown {
+  if (!(error instanceof ProtocolError) || error.code !== 'participant_not_found') return error
+  const path = String(error.details.path).split('/').slice(1)
+  const named = path.reduce<unknown>((value, key) => Object(value)[key], draft)
+  const ids = known.map(({ id }) => id)
+  const meant = typeof named === 'string' ? suggest(named, ids) : undefined
+  return meant === undefined
+    ? error
+    : traceToCaller(new ProtocolError(error.code, `${error.message} Did you mean ${meant}?`, error.details))
 }
 
 /** Sets the id, so that the envelope can be resent under the same id. */

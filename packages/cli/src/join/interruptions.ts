@@ -32,7 +32,7 @@ export class RunInterrupter {
   onEnvelope(envelope: AnyEnvelope): void {
     const { kind, id, from, to, context, payload } = envelope
     const isQuestion = kind === Kind.chat || kind === Kind.mcpRequest
-    if (isQuestion && from === this.#space.id) this.#asked.set(id, { to })
+    if (isQuestion && from === this.#space.id) this.#asked.set(id, to === undefined ? {} : { to })
     this.#runs.apply(envelope)
     this.#answers.apply(envelope)
     if (context !== undefined && isThought(kind)) this.#noteThought(envelope)
