@@ -178,6 +178,14 @@ describe('a rationale', () => {
     },
   )
 
+  test('of a person may be missing without a warning', async () => {
+    const { ana, ben, lines } = await guarded({ humans: ['ana'] })
+    await ana.accepted(call())
+    expect(lines).toEqual([])
+    await ben.accepted(call())
+    expect(lines).toMatchObject([{ message: 'a tool call gives no reason', fields: { from: 'ben' } }])
+  })
+
   verifies('I11', 'that is redacted stays as it is', async () => {
     const { ana, lines } = await guarded()
     const { rationale } = await ana.accepted(call(`${key} opens it`))

@@ -28,6 +28,8 @@ interface GuardPorts {
   readonly metrics: SpaceMetrics
   /** Whether the text is a token for this gateway. */
   isToken(candidate: string): boolean
+  /** Whether a participant is a person, whose calls need no reason. */
+  isPerson(participant: string): boolean
 }
 
 /** JSON of the built-in rules, with patterns as text. */
@@ -93,7 +95,8 @@ export class ReasoningGuard {
     } else if (
       isToolRequest(envelope) &&
       !(parts.rationale ?? envelope.rationale) &&
-      !isFulfilment(envelope)
+      !isFulfilment(envelope) &&
+      !this.#ports.isPerson(envelope.from)
     ) {
       this.#warn(envelope, {}, 'a tool call gives no reason')
     }

@@ -126,6 +126,8 @@ export class Space {
       logger,
       metrics: this.metrics,
       isToken,
+      isPerson: (id) =>
+        Object.hasOwn(this.config.participants, id) && this.config.participants[id]?.kind === 'human',
     })
     this.ids = new KnownIds(log)
     this.delivered = log.head
