@@ -171,7 +171,7 @@ describe('what is missing is said', () => {
     write('tokens/ana', testToken('ana'))
     const error = await refused({ as: 'eve' })
     expect(error).toMatchObject({ code: 'not_configured' })
-    expect(String(error)).toMatch(/eve.*space\.yaml/)
+    expect(String(error)).toMatch(/eve.*space\.yaml, make it with meup token create eve/)
   })
 
   test('no token at all is for the gateway to refuse', async () => {

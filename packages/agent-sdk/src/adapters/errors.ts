@@ -5,7 +5,10 @@ import { notConfiguredError } from '../client/errors.js'
 export const optionTexts = {
   gateway: ['url', 'the gateway is not known. Set MEUP_URL, or start one here with meup up.'],
   space: ['space', 'the space is not known. Name it with --space, `space` or MEUP_SPACE.'],
-  token: ['token', 'there is no token of {as} in {file}. Check that {as} is in space.yaml.'],
+  token: [
+    'token',
+    'there is no token of {as} in {file}. If {as} is in space.yaml, make it with meup token create {as}.',
+  ],
   participant: ['as', 'the participant is not known. Set MEUP_PARTICIPANT or `as` to one of {known}.'],
   transcript: ['transcript', 'transcript is {given}. Set one of {modes}.'],
   sqlite: [
