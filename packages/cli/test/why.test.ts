@@ -166,6 +166,16 @@ describe('an explanation', () => {
     ])
   })
 
+  test('of an answer, and of a result, has the right of the calls', async () => {
+    const { lines, seqs } = await open()
+    const all = await lines('done')
+    expect(all).toContain(
+      `  allowed     by space.yaml:22: files/read_*; nobody was asked  #${seqs.get('report')}`,
+    )
+    expect(all).toContain(`  allowed     by space.yaml:22: desk/*; nobody was asked  #${seqs.get('deleted')}`)
+    expect(await lines('deleted')).toContain('  allowed     by space.yaml:22: desk/*; nobody was asked')
+  })
+
   test('of a refusal has what was lacking and the reason of the call', async () => {
     const { lines, find } = await open([
       call('forbidden', 'files', 'delete_file', { path: 'old.log' }, { rationale: 'again' }),

@@ -1,15 +1,22 @@
 import type { HttpClient, WhyAnswer } from '@meup/agent-sdk/http'
-import { isObject } from '@meup/folds'
+import { isObject, type WhyStep } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, Kind, ProtocolError } from '@meup/protocol'
 
-/** An act, the steps that led to it, and the capability that allowed it. */
-export interface Explanation {
-  readonly why: WhyAnswer
-  readonly of: AnyEnvelope
+/** The capability that allowed a call. */
+export interface Permission {
+  readonly why: Pick<WhyAnswer, 'allowed' | 'approvals'>
   /** Participant that acted: for a refusal the refused one, for a result the caller. */
   readonly actor: string
   /** The grant that allowed the act. */
   readonly grant?: AnyEnvelope
+}
+
+/** An act, the steps that led to it, and the capability that allowed it. */
+export interface Explanation extends Permission {
+  readonly why: WhyAnswer
+  readonly of: AnyEnvelope
+  /** The permissions of the calls that an answer looked at, by the seq of their results. */
+  readonly lookedAt: readonly (readonly [seq: number, permission: Permission])[]
   readonly model?: ModelUse
 }
 
@@ -25,8 +32,34 @@ export interface ModelUse {
 export async function explainAct(http: HttpClient, of: AnyEnvelope): Promise<Explanation> {
   const why = await http.why(of.id)
   const actor = getActor(of, why)
-  const [grant, model] = await Promise.all([readGrant(http, why), readModel(http, { of, actor, why })])
-  return { why, of, actor, ...(grant && { grant }), ...(model && { model }) }
+  const [grant, model, lookedAt] = await Promise.all([
+    readGrant(http, why),
+    readModel(http, { of, actor, why }),
+    of.kind === Kind.chat ? readPermissions(http, why.steps) : [],
+  ])
+  return { why, of, actor, lookedAt, ...(grant && { grant }), ...(model && { model }) }
+}
+
+/** Maximum number of results that an explanation shows. */
+const maxResults = 3
+
+/** The highest-ranked results, in log order. */
+export const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
+  steps
+    .filter(({ role }) => role === 'result')
+    .sort((one, other) => one.rank - other.rank)
+    .slice(0, maxResults)
+    .sort((one, other) => one.seq - other.seq)
+
+function readPermissions(http: HttpClient, steps: readonly WhyStep[]): Promise<Explanation['lookedAt']> {
+  return Promise.all(
+    listResults(steps).map(async ({ seq, id, from, about }) => {
+      const why = await http.why(id, { limit: 1 })
+      const grant = await readGrant(http, why)
+      const actor = steps.find((step) => step.seq === about)?.from ?? from
+      return [seq, { why, actor, ...(grant && { grant }) }] as const
+    }),
+  )
 }
 
 function getActor({ kind, from, to }: AnyEnvelope, { steps }: WhyAnswer): string {

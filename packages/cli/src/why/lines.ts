@@ -16,7 +16,7 @@ import {
 import { type AnyEnvelope, type Capability, type DecisionPayload, Kind } from '@meup/protocol'
 import { createDimmer, createHighlighter } from '../lib/output.js'
 import { formatLocalTime } from '../lib/times.js'
-import type { Explanation, ModelUse } from './explanation.js'
+import { type Explanation, listResults, type ModelUse, type Permission } from './explanation.js'
 
 export interface WhyFormat {
   readonly style?: Style
@@ -28,8 +28,8 @@ export interface WhyFormat {
 
 const labelColumns = 12
 const defaultColumns = 100
-/** Maximum number of questions, results and steps of other roles shown, and of steps listed as "look first". */
-const [maxAsked, maxResults, maxOthers, maxFirst] = [3, 3, 2, 3]
+/** Maximum number of questions and steps of other roles shown, and of steps listed as "look first". */
+const [maxAsked, maxOthers, maxFirst] = [3, 2, 3]
 /** Maximum characters of the act, and maximum lines of a refusal, which names the missing capability. */
 const [maxTextChars, maxRefusalLines] = [400, 3]
 
@@ -111,6 +111,7 @@ export function whyLines(explanation: Explanation, format: WhyFormat = {}): stri
       row('approved', `by ${by}${reason === undefined ? '' : `: ${reason}`}`, seq),
     ),
     ...allowedText(explanation, format).map((text) => row('allowed', text)),
+    ...listPermissions(explanation, format).map(([text, seq]) => row('allowed', text, seq)),
     ...modelText(explanation.model).map((text) => row('model', text)),
     ...firstText(before).map((text) => row('look first', text)),
     ...(why.outside.length === 0 ? [] : [row('outside', outsideText(why))]),
@@ -123,14 +124,6 @@ export function whyLines(explanation: Explanation, format: WhyFormat = {}): stri
 /** The first step and the last ones, `count` in total. */
 const keepEnds = (steps: readonly WhyStep[], count: number): WhyStep[] =>
   steps.filter((_, index) => index === 0 || index > steps.length - count)
-
-/** The highest-ranked results, in log order. */
-const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
-  steps
-    .filter(({ role }) => role === 'result')
-    .sort((one, other) => one.rank - other.rank)
-    .slice(0, maxResults)
-    .sort((one, other) => one.seq - other.seq)
 
 /** A result with its call: `files/read_text_file {"path":"report.txt"} → ok 1 signs in`. */
 function resultText({ from, text, about }: WhyStep, steps: readonly WhyStep[]): string {
@@ -172,12 +165,20 @@ function missingOf({ kind, payload }: AnyEnvelope): Capability[] {
   return kind !== Kind.systemDecision || missing === undefined ? [] : [missing]
 }
 
-function allowedText({ why, of, grant }: Explanation, { findLine }: WhyFormat): string[] {
+/** The permissions of the calls that an answer looked at, each with the seq of the first result that it gave. */
+function listPermissions({ lookedAt }: Explanation, format: WhyFormat): [text: string, seq: number][] {
+  const texts = lookedAt.flatMap(([seq, permission]) =>
+    allowedText(permission, format).map((text): [string, number] => [text, seq]),
+  )
+  return texts.filter(([text], index) => texts.findIndex(([other]) => other === text) === index)
+}
+
+function allowedText({ why, actor, grant }: Permission, { findLine }: WhyFormat): string[] {
   const { allowed, approvals } = why
   if (allowed === undefined) return []
   const { by, capability, id } = allowed
   const approver = approvals.at(-1)?.by
-  const holder = by === 'proposal' ? (approver ?? of.from) : of.from
+  const holder = by === 'proposal' ? (approver ?? actor) : actor
   const line = capability === undefined ? undefined : findLine?.(holder, capability)
   const place = line === undefined ? 'space.yaml' : `space.yaml:${line}`
   const named = capability === undefined ? '' : `: ${capability}`
