@@ -19,7 +19,8 @@ import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { CodedError, Failure } from '../failure/failure.js'
-import { listAway } from '../lib/away.js'
+import { matchMentions, readNames } from '../join/slash-commands.js'
+import { listAway, listToolServers, mayAnswer } from '../lib/away.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
@@ -51,8 +52,7 @@ export function addAsk(program: Command): void {
       '\nWhat is piped in is added to the question. Exits with 9 when the agent could not answer.',
     )
     .action(async (words: string[], { private: isPrivate, timeout, to = [], ...flags }: AskFlags) => {
-      const [question = '', ...first] = words.toReversed()
-      const names = [...new Set([...first, ...to])]
+      const { names, question } = readAddressees(words, to)
       if (isPrivate && names.length === 0)
         throw new UsageError('option_needed', { option: '--private', needed: 'a name before the question' })
       const timeoutMs = parseTimeout(timeout, '--timeout')
@@ -65,6 +65,17 @@ export function addAsk(program: Command): void {
         space.close()
       }
     })
+}
+
+/**
+ * The addressees and the question. Without other names, those that the question begins with are meant, as in `join`:
+ * `@bot Why?`.
+ */
+export function readAddressees(words: readonly string[], to: readonly string[] = []) {
+  const [question = '', ...first] = words.toReversed()
+  const named = readNames([...first, ...to].join(' '))
+  const [, mentions = '', rest = ''] = (named.length === 0 && matchMentions(question)) || []
+  return rest === '' ? { names: named, question } : { names: readNames(mentions), question: rest }
 }
 
 /** Appends piped input to the question; `-` reads the question itself from stdin. */
@@ -160,17 +171,26 @@ const maxReasonChars = 2000
 
 /** Waits until all addressees are connected: an agent does not answer questions sent while it was away. */
 async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
-  mustKnow(space, ids)
+  mustAnswer(space, ids)
   const away = listAway(space, ids)
   if (away.length === 0) return
   printNotice(`waiting for ${away.join(', ')} to join`)
   await space.whenPresent(away, options)
 }
 
+/** Throws if an addressee is unknown or cannot answer, or if no participant can. */
+export function mustAnswer(space: Pick<SpaceClient, 'id' | 'participants'>, ids: readonly string[]): void {
+  const [server] = listToolServers(space, ids)
+  if (server !== undefined) throw new UsageError('not_answering', { name: onOneLine(server) })
+  const participants = space.participants.filter((each) => mayAnswer(space, each))
+  if (participants.length === 0) throw new UsageError('no_agent', {})
+  const others = ids.filter((id) => id !== space.id)
+  mustKnow({ participants }, others)
+}
+
 /** If all possible answerers are away, waits until one joins. */
 async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
-  const mayAnswer = space.participants.some(({ id, kind }) => id !== space.id && kind !== 'mcp')
-  if (!mayAnswer) throw new UsageError('no_agent', {})
+  mustAnswer(space, [])
   const ids = listAway(space, [])
   if (ids.length === 0) return
   printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)

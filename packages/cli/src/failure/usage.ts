@@ -30,6 +30,8 @@ export const usageTexts = {
   ambiguous_space: 'the spaces {spaces} are possible. Choose one with --space.',
   unnamed_space: 'the recording does not name its space. Add --name <space>.',
   unnamed_agent: 'no agent has answered here yet. Name one with {option}.',
+  not_answering:
+    '{name} is a tool server, which answers no questions. Call a tool of it with meup call {name}/<tool>.',
   no_agent: 'no other participant of this space can answer. Start or invite one.',
 
   // Files

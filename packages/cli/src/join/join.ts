@@ -4,7 +4,7 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded, brief, onOneLine, programEndedText, suggest } from '@meup/folds'
 import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
-import { listAway } from '../lib/away.js'
+import { listAway, listToolServers } from '../lib/away.js'
 import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
 import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
@@ -142,7 +142,7 @@ export async function join(flags: JoinFlags): Promise<void> {
           ...whom,
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
         })
-        if (isInteractive) warnOfAbsence(space, view, whom)
+        if (isInteractive) warnOfSilence(space, view, whom)
       } else if ('command' in typed && typed.command === '/exit') lines.close()
       else if ('unknown' in typed) view.notify(describeUnknownSlashCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
@@ -204,15 +204,18 @@ function addressed(
   return mention === undefined ? {} : { mention: [...mention] }
 }
 
-/** Warns if addressees are away, because agents answer only what is asked while they are present. */
-function warnOfAbsence(
+/** Warns if addressees cannot answer: agents that are away do not receive the question, tool servers receive only calls. */
+function warnOfSilence(
   space: SpaceClient,
   view: View,
   { to, mention }: Pick<ChatOptions, 'to' | 'mention'>,
 ): void {
   const { frontDesk } = space.welcome.space
   const named = to ?? mention ?? frontDesk ?? []
-  const away = listAway(space, typeof named === 'string' ? [named] : named)
+  const asked = typeof named === 'string' ? [named] : named
+  for (const server of listToolServers(space, asked))
+    view.notify(`… ${server} is a tool server, and answers no questions`)
+  const away = listAway(space, asked)
   if (away.length > 0)
     view.notify(`… ${away.join(', ')} ${away.length === 1 ? 'is' : 'are'} away, and may not read this`)
 }

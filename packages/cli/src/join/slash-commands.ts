@@ -107,9 +107,12 @@ export function readTyped(line: string, participants: readonly string[] = []): T
   return (command === '/msg' && readPrivate(argument, participants)) || { command, argument }
 }
 
+/** Matches a text that begins with `@` names: the names, and the rest. */
+export const matchMentions = (text: string): RegExpExecArray | null => /^((?:@\S+\s+)+)(\S.*)$/s.exec(text)
+
 /** Parses `@bot What fails?`, `@bot,ben …` and `@bot @ben …`. */
 function readMentions(line: string, participants: readonly string[]): Typed {
-  const [, named = line, text] = /^((?:@\S+\s+)+)(\S.*)$/s.exec(line) ?? []
+  const [, named = line, text] = matchMentions(line) ?? []
   const mention = readNames(named)
   const stranger = mention.find((name) => !participants.includes(name))
   if (stranger !== undefined) return { stranger, isPrivate: false }
@@ -125,7 +128,8 @@ function readPrivate(argument: string, participants: readonly string[]): Typed |
   return stranger === undefined ? { say, to } : { stranger, isPrivate: true }
 }
 
-const readNames = (text: string): string[] => [
+/** Parses names that are separated by spaces or commas, each with or without a leading `@`. */
+export const readNames = (text: string): string[] => [
   ...new Set(text.split(/[\s,]+/).flatMap((name) => name.replace(/^@|:$/g, '') || [])),
 ]
 
