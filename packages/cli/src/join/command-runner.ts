@@ -182,11 +182,7 @@ export class CommandRunner {
     const { works, areMine } = interrupting.choices()
     if (works.length === 0) return view.notify(interrupting.describeNone())
     const latest = works.slice(-9)
-    const at = await this.#choice(
-      number,
-      latest.map((work) => interrupting.named(work)),
-      areMine,
-    )
+    const at = await this.#choice(number, interrupting.labels(latest), areMine)
     const work = at === undefined ? undefined : latest[at]
     if (work !== undefined) view.notify(await interrupting.stop(work))
   }
@@ -323,16 +319,16 @@ export class CommandRunner {
 
   /** Hides the thoughts of a run from everyone, or shows them again. */
   async #setVisibility(named: string | undefined, isShown: boolean): Promise<void> {
-    const { space, view } = this.#context
+    const { space, view, interrupting } = this.#context
     const owner = named?.replace(/^@/, '')
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
-    const verb = isShown ? 'show' : 'hide'
-    const names = runs.map((run) => `${verb} what ${run.owner} thinks ${isShown ? 'to' : 'from'} everyone`)
+    const question = `${isShown ? 'show' : 'hide'} the thoughts of which run, for everyone?`
+    const names = interrupting.labels(runs.map(({ context, owner }) => ({ id: context, owner })))
     // If the user cannot be asked to choose, takes the latest run of the named agent.
     const isNamed = view.lines === undefined && owner !== undefined
-    const at = isNamed ? runs.length - 1 : await view.ask('for everyone?', names)
+    const at = isNamed ? runs.length - 1 : await view.ask(question, names)
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
@@ -357,7 +353,7 @@ export class CommandRunner {
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
-    const names = runs.map(({ context, owner }) => interrupting.named({ id: context, owner }))
+    const names = interrupting.labels(runs.map(({ context, owner }) => ({ id: context, owner })))
     const isClear = runs.length === 1 || view.lines === undefined
     const at = isClear ? runs.length - 1 : await view.ask('reply to which?', names)
     const run = at === undefined ? undefined : runs[at]

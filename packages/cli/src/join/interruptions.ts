@@ -78,6 +78,19 @@ export class RunInterrupter {
     return title === '' ? owner : `${owner}: ${title}`
   }
 
+  /** Labels, with the question or else the end of the id where several are alike. */
+  labels(works: readonly Pick<Interruptible, 'id' | 'owner'>[]): string[] {
+    const asked = distinguish(
+      works.map((work) => this.named(work)),
+      (at) => this.#findQuestion(works[at]?.id ?? ''),
+    )
+    return distinguish(asked, (at) => `run …${works[at]?.id.slice(-6)}`)
+  }
+
+  #findQuestion(run: string): string | undefined {
+    return this.#runs.get(run)?.triggers.flatMap((id) => this.#titles.get(id) ?? [])[0]
+  }
+
   /** Runs and answers for this participant that were not asked to stop yet. */
   unstopped(): readonly Interruptible[] {
     const { works, areMine } = this.choices()
@@ -97,3 +110,10 @@ export class RunInterrupter {
     return isRun ? `✓ ${owner} is asked to stop` : `✓ the question to ${owner} is taken back`
   }
 }
+
+/** Adds `more` to the labels that are not unique. */
+const distinguish = (labels: readonly string[], more: (at: number) => string | undefined): string[] =>
+  labels.map((label, at) => {
+    const added = labels.indexOf(label) === labels.lastIndexOf(label) ? undefined : more(at)
+    return added === undefined ? label : `${label} · ${added}`
+  })
