@@ -85,7 +85,8 @@ export async function join(flags: JoinFlags): Promise<void> {
     feed.settled().then(() => view.notify(line), complain)
   })
   space.on('lost', () => pending.restart())
-  announceConnection(space, (line) => view.notify(line))
+  const hint = isInteractive ? ' · Enter tries at once' : ''
+  const connection = announceConnection(space, (line) => view.notify(line), hint)
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   view.notify(
     `you are ${space.id} in ${space.welcome.space.id}; type to talk, /help tells more, Ctrl+D leaves`,
@@ -138,6 +139,8 @@ export async function join(flags: JoinFlags): Promise<void> {
         await commands.decide(decision)
       else if ('say' in typed) {
         const whom = addressed(typed, flags.to)
+        if (!connection.isOpen)
+          view.notify(`… not connected; it is sent after that: ${brief(onOneLine(typed.say), maxSaidChars)}`)
         await space.chat(typed.say, {
           ...whom,
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
@@ -250,8 +253,8 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
   return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near} ${next}`
 }
 
-/** Maximum characters of an unknown name. */
-const maxNameChars = 60
+/** Maximum characters of an unknown name, and of a message that is not sent yet. */
+const [maxNameChars, maxSaidChars] = [60, 120]
 
 /** Handles typed lines. Resolves when the user has left and every line is handled; rejects when one fails. */
 async function readTypedLines(
@@ -266,7 +269,8 @@ async function readTypedLines(
     space.on('closed', (error) => (error ? reject(error) : resolve()))
     lines.on('line', (typed) => {
       const line = view.read(typed)
-      if (view.take(line) || line.trim() === '') return
+      if (view.take(line)) return
+      if (line.trim() === '') return space.reconnectNow()
       const done = onTyped(line)
       done.catch(reject)
       taken.push(done)

@@ -42,13 +42,32 @@ export async function enterSpace(
   return space
 }
 
-/** Notifies when the connection is lost and restored. */
-export function announceConnection(space: SpaceClient, notify: (line: string) => void): void {
-  space.on('reconnecting', (inMs, reason) =>
-    notify(`… ${reason}; trying again in ${(inMs / 1000).toFixed(1)} s`),
-  )
-  space.on('connected', () => notify('… connected again'))
+type ConnectionEvents = Pick<SpaceClient, 'on'>
+
+/**
+ * Notifies when the connection is lost and restored. A reason is notified once, not at each attempt. `hint`: what the user can
+ * do meanwhile. The result says whether the connection is open.
+ */
+export function announceConnection(
+  space: ConnectionEvents,
+  notify: (line: string) => void,
+  hint = '',
+): { readonly isOpen: boolean } {
+  const reasons = new Set<string>()
+  space.on('reconnecting', (_, reason) => {
+    if (!reasons.has(reason)) notify(`… ${reason}; trying again${hint}`)
+    reasons.add(reason)
+  })
+  space.on('connected', () => {
+    reasons.clear()
+    notify('… connected again')
+  })
   space.on('lost', () => notify('… the log is another one now; this is its beginning'))
+  return {
+    get isOpen() {
+      return reasons.size === 0
+    },
+  }
 }
 
 /** Gateway, space and token from the flags, the environment and this folder. */
@@ -64,13 +83,17 @@ async function readEpoch(http: HttpClient): Promise<string> {
   return epoch
 }
 
+/** Maximum wait before an attempt to reconnect: somebody may be watching. */
+const maxReconnectMs = 5000
+
 function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   const { url, space, tokenFile } = flags
   mustRun(flags)
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
   // Commands are observers: they decline requests and do not replace another session.
-  return omitUndefined({ url, space, as, token, unhandled: 'decline' as const, session: false as const })
+  const observer = { unhandled: 'decline', session: false, reconnect: { maxMs: maxReconnectMs } } as const
+  return omitUndefined({ url, space, as, token, ...observer })
 }
 
 /** Throws `Failure` if the space is not one of this folder's running gateway. */

@@ -52,6 +52,7 @@ class TopScreen {
   /** Set once the user has selected a row, or a participant was busy: the selection then stays on that participant. */
   #isChosen = false
   #notice = { text: '', until: 0 }
+  #connection = { isOpen: true }
   #page: readonly string[] | undefined
   /** The open question, and the action that `y` confirms. */
   #asked: { readonly question: string; act(): Promise<void> } | undefined
@@ -78,7 +79,7 @@ class TopScreen {
       if (this.#monitor === undefined) early.push(envelope)
       else this.#monitor.apply(envelope)
     })
-    announceConnection(space, (line) => this.#notify(line))
+    this.#connection = announceConnection(space, (line) => this.#notify(line))
     const left = new Promise<void>((resolve, reject) => {
       this.#leave = resolve
       space.on('closed', (error) => (error ? reject(error) : resolve()))
@@ -110,7 +111,13 @@ class TopScreen {
       {
         heading: `${id} · ${rate.toFixed(1)}/s · ${url}`,
         ...{ work, programs: this.#programs, selected: this.#selected },
-        footer: this.#asked?.question ?? (this.#notice.until > now ? this.#notice.text : keysLine),
+        footer:
+          this.#asked?.question ??
+          (this.#notice.until > now
+            ? this.#notice.text
+            : this.#connection.isOpen
+              ? keysLine
+              : 'not connected; trying again'),
         ...(this.#page && { page: this.#page }),
       },
       {
