@@ -155,6 +155,8 @@ describe('what is missing is said', () => {
     })
     write('gateway.json', JSON.stringify({ url: one?.url, spaces: [] }))
     expect(await refused()).toMatchObject({ code: 'not_configured' })
+    running()
+    expect(await refused({ url: other?.url ?? '' })).toMatchObject({ details: { option: 'space' } })
   })
 
   test('whom to be, where there are several tokens', async () => {

@@ -40,11 +40,11 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   const folder = findFolder(directory)
   const running = folder === undefined ? undefined : readRunning(folder)
   const url = given.url ?? env.MEUP_URL ?? running?.url
-  const space = given.space ?? env.MEUP_SPACE ?? running?.spaces[0]
   if (url === undefined) throw optionError('gateway', {})
+  const isElsewhere = running !== undefined && !isSameHost(url, running.url)
+  const space = given.space ?? env.MEUP_SPACE ?? (isElsewhere ? undefined : running?.spaces[0])
   if (space === undefined) throw optionError('space', {})
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
-  const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const nearby = isElsewhere ? undefined : folder // Local tokens are only sent to the local gateway.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))
   const session = named ?? env.MEUP_SESSION ?? ownSession

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type ConnectionFlags, withConnection, withTarget } from '../lib/connection.js'
+import { addTargetOptions, type ConnectionFlags, withConnection, withTarget } from '../lib/connection.js'
 import { collectNames } from '../lib/options.js'
 import type { AddFlags } from '../operator/add.js'
 import type { BackupFlags } from '../operator/backup.js'
@@ -232,7 +232,8 @@ function withFlags(command: Command, isMute: boolean): Command {
 }
 
 export function addDoctor(program: Command): void {
-  withConnection(program.command('doctor'), 'print one JSON object')
+  addTargetOptions(program.command('doctor'))
+    .option('--json', 'print one JSON object')
     .description('show every setting and its source, then find what is wrong here')
     .option('--config <file>', 'configuration (default: space.yaml)')
     .option('--listen <host:port>', 'address to listen on instead of the configured one')

@@ -194,7 +194,7 @@ export const failures = {
     when: 'connect',
     says: 'There is no space {space}',
     cause: '`--space` or `MEUP_SPACE` is misspelt.',
-    remedy: 'leave it out to enter the first space of the gateway',
+    remedy: 'leave it out to enter the only space, or the first one of this folder',
   },
   unknown_participant: {
     when: 'connect',

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { type ConnectOptions, connect, readEnvironment, type SpaceClient } from '@meup/agent-sdk'
-import { HttpClient } from '@meup/agent-sdk/http'
+import {
+  ConnectionError,
+  type ConnectOptions,
+  connect,
+  readEnvironment,
+  type SpaceClient,
+} from '@meup/agent-sdk'
+import { HttpClient, listSpaces } from '@meup/agent-sdk/http'
 import type { DialRequest } from '@meup/agent-sdk/internal'
 import { onOneLine } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
@@ -24,6 +30,15 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
 
 /** Adds the options of commands that use a space, without `--json`. */
 export const withTarget = (command: Command): Command =>
+  addTargetOptions(command).hook('preAction', async (_, chosen) => {
+    const readsFile = chosen.args.length > 0 && chosen.registeredArguments[0]?.name() === 'file'
+    if (readsFile) return
+    const space = await findOnlySpace(chosen.opts<ConnectionFlags>())
+    if (space !== undefined) chosen.setOptionValue('space', space)
+  })
+
+/** The same for commands that do without a connection. */
+export const addTargetOptions = (command: Command): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
     .option('--space <name>', 'space to enter (default: MEUP_SPACE, or its only one)')
@@ -76,6 +91,29 @@ export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
 
 /** An HTTP client for the space that the flags select. */
 export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
+
+/**
+ * The space of a gateway elsewhere, if none is named: the only one that the token opens. Throws `UsageError` if it opens
+ * several.
+ */
+async function findOnlySpace(flags: ConnectionFlags): Promise<string | undefined> {
+  if (isSpaceKnown(flags)) return undefined
+  const { url, token } = readEnvironment({ ...buildConnectOptions(flags), space: '' })
+  const [space, ...others] = await listSpaces(url, token)
+  if (space !== undefined && others.length > 0)
+    throw new UsageError('ambiguous_space', { spaces: [space, ...others].map(onOneLine) })
+  return space
+}
+
+function isSpaceKnown(flags: ConnectionFlags): boolean {
+  try {
+    resolveTarget(flags)
+    return true
+  } catch (error) {
+    // The command itself throws other errors.
+    return !(error instanceof ConnectionError && error.details.option === 'space')
+  }
+}
 
 /** The epoch of the current log: seqs are only valid with it. */
 async function readEpoch(http: HttpClient): Promise<string> {
