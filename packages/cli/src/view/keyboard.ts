@@ -20,6 +20,9 @@ interface KeyboardOptions {
   suspending?(isStopped: boolean): void
 }
 
+/** Receives keys and pasted texts instead of the input line; returns `false` for what is meant for the line. */
+type KeyCapture = (key: string, text: string) => boolean
+
 /** Milliseconds after which Esc counts as a key, not as the start of an escape sequence. */
 const escapeMs = 50
 /** Quiet period after which an unmarked paste has ended. */
@@ -39,7 +42,9 @@ export class Keyboard {
   readonly #keys = new Map<string, () => void>()
   readonly #pastes = new Pastes()
   #history: readonly string[]
-  #captor: ((key: string) => void) | undefined
+  #captor: KeyCapture | undefined
+  /** Whether nothing was read yet. */
+  #isFresh = true
   /** The text pasted so far; `undefined` if no paste is in progress. */
   #paste: string | undefined
   /** Timer that ends an unmarked paste. */
@@ -113,7 +118,7 @@ export class Keyboard {
   }
 
   /** Redirects all keys except Ctrl+C to `keyCapture`; without `keyCapture`, ends the redirection. */
-  capture(keyCapture?: (key: string) => void): void {
+  capture(keyCapture?: KeyCapture): void {
     this.#captor = keyCapture
   }
 
@@ -130,8 +135,9 @@ export class Keyboard {
     const name = `${key.ctrl ? 'ctrl+' : ''}${key.meta && key.name === 'return' ? 'alt+' : ''}${key.name ?? text ?? ''}`
     if (this.#isPasted(name, key.sequence ?? text ?? '')) return
     const own = this.#keys.get(name)
-    if (this.#captor !== undefined && name !== 'ctrl+c') this.#captor(name)
-    else if (this.#search !== undefined && name !== 'ctrl+c') this.#onSearchKey(name, text)
+    if (name !== 'ctrl+c' && this.#captor?.(name, text ?? '') === true) {
+      // The key was for the captor.
+    } else if (this.#search !== undefined && name !== 'ctrl+c') this.#onSearchKey(name, text)
     else if (own !== undefined) own()
     else if (name === 'ctrl+z') this.#suspend()
     else if (name === 'ctrl+r') this.#search = { text: '', at: -1, before: this.text }
@@ -182,8 +188,19 @@ export class Keyboard {
     this.#history = [...lines]
   }
 
+  /**
+   * Enters lines that were typed before this interface existed: until raw mode, Enter yields a line feed, never a carriage
+   * return. Many lines are treated as a paste.
+   */
+  #onFirstData(chunk: Buffer): void {
+    if (chunk.includes(0x0d) || countLineEnds(chunk) >= burstLines) return
+    for (const [at, byte] of chunk.entries()) if (byte === 0x0a) chunk[at] = 0x0d
+  }
+
   /** Detects a paste that the terminal does not mark: many line ends in one read, and everything that follows immediately. */
   #onData(chunk: Buffer): void {
+    if (this.#isFresh) this.#onFirstData(chunk)
+    this.#isFresh = false
     const isPasting = this.#paste !== undefined
     const isBurst = this.#burst !== undefined || countLineEnds(chunk) >= burstLines
     if (!isBurst || (isPasting && this.#burst === undefined) || chunk.includes(pasteMark)) return
@@ -210,7 +227,7 @@ export class Keyboard {
     const text = this.#paste
     this.#paste = undefined
     if (text === undefined) return
-    if (this.#captor === undefined) this.lines.write(this.#pastes.add(text))
+    if (this.#captor?.('paste', text) !== true) this.lines.write(this.#pastes.add(text))
     this.#options.changed()
   }
 

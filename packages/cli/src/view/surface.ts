@@ -120,6 +120,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
     isKept: (line) => asked === undefined && !/^(?:y|n|yes)$/.test(line.trim()),
     changed() {
       typedSince = keyboard.text === '' ? undefined : (typedSince ?? Date.now())
+      if (keyboard.text !== '') leavesUntil = 0
       terminal.flush()
     },
     suspending(isStopped) {
@@ -210,17 +211,22 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
   }
 
   function choose(question: string, named: readonly string[]): Promise<number | undefined> {
-    const keysText = named.length === 1 ? '1 or y' : `1 to ${named.length}`
+    const keysText = named.length === 1 ? '1 or y' : `1 ${named.length === 2 ? 'or' : 'to'} ${named.length}`
     const list = named.map((name, at) => `${at + 1}  ${name}`)
     choices = [`${question} Esc: none`, ...list]
     terminal.refresh()
     return new Promise((resolve) => {
       chosen = resolve
-      keyboard.capture((key) => {
+      keyboard.capture((key, text) => {
         const at = named.length === 1 && key === 'y' ? 0 : Number(key) - 1
         if (key === 'escape' || (named.length === 1 && key === 'n')) endChoice(undefined)
         else if (named[at] !== undefined) endChoice(at)
-        else choices = [`${question} Esc: none · press ${keysText}`, ...list]
+        else if (key === 'paste' || /^[^\p{Cc}\d]/u.test(text)) {
+          // The user types a message instead.
+          endChoice(undefined)
+          return false
+        } else choices = [`${question} Esc: none · press ${keysText}`, ...list]
+        return true
       })
     })
   }
