@@ -114,7 +114,7 @@ describe('an agent that asks another one', () => {
 
   test.for<[string, Handler | undefined, string]>([
     ['that is away', undefined, awayError('reviewer', false).message],
-    ['that is slow', () => new Promise(() => {}), timeoutError('chat', 50).message],
+    ['that is slow', () => new Promise(() => {}), timeoutError('answer', 50).message],
   ])('%s reads why it has no answer', async ([, reviewer, why]) => {
     const cancelled: AnyEnvelope[] = []
     const slow: Handler = async (turn) => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { suggest } from '@meup/folds'
 import { Command, Option } from 'commander'
 import { addHelp } from './command-help.js'
 import { addAcp } from './commands/acp.js'
@@ -53,10 +54,11 @@ export function createProgram(): Command {
     .configureOutput({
       // Suppresses the help hint, which is not JSON.
       writeErr: (text) => void (printsJson() || process.stderr.write(text)),
-      outputError: (text, write) =>
-        printsJson()
-          ? printErrorJson('usage', text.replace(/^error: /, '').trim(), exitCodes.usage)
-          : write(text.replace(/^error: /, 'meup: ')),
+      outputError: (text, write) => {
+        const said = suggestHidden(text).replace(/^error: /, '')
+        if (printsJson()) printErrorJson('usage', said.trim(), exitCodes.usage)
+        else write(`meup: ${said}`)
+      },
     })
 
   addInit(program)
@@ -93,6 +95,13 @@ export function createProgram(): Command {
   addHelp(program)
   helpWithErrors(program, program.name())
   return program
+}
+
+/** Suggests `--verbose` for a similar option: commander only suggests options that are in the help. */
+function suggestHidden(text: string): string {
+  const [, option = ''] = /^error: unknown option '(--[^']+)'/.exec(text) ?? []
+  const isMeant = suggest(option, ['--verbose', '--version']) === '--verbose'
+  return isMeant ? text.replace(/\n(\(Did you mean .*\)\n)?$/, '\n(Did you mean --verbose?)\n') : text
 }
 
 /** Adds to every command a hint at its help, and a hidden `--verbose` that prints an error's stack. */

@@ -193,7 +193,7 @@ export class Replies implements ClientHandler {
     const id = draft.id ?? freshId()
     const over = new AbortController()
     const answer = wait<AnyEnvelope>(
-      expected.kind,
+      'answer',
       options,
       (waiter) => {
         this.#waiting.set(id, { ...expected, waiter })

@@ -34,7 +34,7 @@ export function addCall(program: Command): void {
       'how long what you may only propose waits (default: --timeout, or 10m)',
     )
     .action(async (tool: string, json: string, flags: CallFlags) => {
-      const args = parseObject(json === stdinWord ? await readStdin() : json, 'the arguments')
+      const args = parseObject(json === stdinWord ? await readStdin() : json, '<arguments>')
       const times = parseTimeouts(flags)
       const [, owner] = /^([^/]+)\/./.exec(tool) ?? []
       if (owner === undefined) throw invalidValue('<tool>', 'tool', tool)

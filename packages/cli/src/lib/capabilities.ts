@@ -17,7 +17,7 @@ import { parseObject } from './options.js'
 export const parseCapabilities = (words: readonly string[]): Promise<Capability[]> =>
   Promise.all(
     words.map(async (word) =>
-      word.startsWith('{') ? ((await parseMap(word, 'a capability')) as Capability) : word,
+      word.startsWith('{') ? ((await parseMap(word, '<capability>')) as Capability) : word,
     ),
   )
 
@@ -84,7 +84,7 @@ export function describeStar(config: Pick<Config, 'spaces'>): string[] {
  */
 export async function parseAttempt(words: readonly string[]): Promise<Subject> {
   const text = words.join(' ').trim()
-  if (text.startsWith('{')) return parseEnvelope(await parseMap(text, 'an envelope'))
+  if (text.startsWith('{')) return parseEnvelope(await parseMap(text, '<envelope>'))
   const [first = '', ...targets] = text.split(/\s+/)
   const kind = first.replaceAll('/', '.')
   if (first.includes('/') && getKindRule(kind) === undefined) return toCall(Kind.mcpRequest, first)
@@ -104,7 +104,7 @@ function parseEnvelope(fields: object): Subject {
     arguments: args,
   } = fields as Readonly<Record<string, unknown>>
   if (typeof tool === 'string') return toCall(Kind.mcpRequest, tool, args)
-  if (typeof kind !== 'string') throw invalidValue('an envelope', 'kind')
+  if (typeof kind !== 'string') throw invalidValue('<envelope>', 'kind')
   return {
     kind: kind.replaceAll('/', '.'),
     ...(to !== undefined && { to: [to].flat().map(String) }),
