@@ -211,6 +211,17 @@ test(
   }),
 )
 
+test('without a display it prints the link, and says nothing of a browser', async () => {
+  const cwd = temporaryFolder({ 'space.yaml': oneSpace })
+  await startMeup('up', cwd)
+  const env = environment({ DISPLAY: '', WAYLAND_DISPLAY: '', BROWSER: '' })
+  const child = spawn('script', ['-qec', commandLine('open'), '/dev/null'], {
+    ...{ cwd, env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  expect(await text(child.stdout)).toMatch(/#\/open\/\S+\s+it works once, until /)
+})
+
 test('at a terminal it opens the browser, and tells other users of the machine nothing', {
   timeout: 60_000,
 }, async () => {
@@ -218,7 +229,8 @@ test('at a terminal it opens the browser, and tells other users of the machine n
   const { url } = await startMeup('up', cwd)
   const programs = temporaryFolder({ 'xdg-open': '#!/bin/sh\necho "$@" > "$(dirname "$0")/told"\n' })
   chmodSync(join(programs, 'xdg-open'), 0o755)
-  const env = environment({ PATH: `${programs}:${process.env.PATH}` })
+  const seen = { DISPLAY: ':0', WAYLAND_DISPLAY: '', BROWSER: '' }
+  const env = environment({ PATH: `${programs}:${process.env.PATH}`, ...seen })
   const child = spawn('script', ['-qec', commandLine('open'), '/dev/null'], {
     cwd,
     env,

@@ -48,7 +48,7 @@ const openers: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 async function openBrowser(url: string, folder: string): Promise<boolean> {
   const opener = openers[process.platform]
   const directory = join(folder, '.meup')
-  if (opener === undefined || !existsSync(directory)) return false
+  if (opener === undefined || !hasDisplay() || !existsSync(directory)) return false
   const file = join(directory, 'open.html')
   rmSync(file, { force: true }) // `mode` applies only to a new file.
   writeFileSync(file, redirection(url), { mode: 0o600, flag: 'wx' })
@@ -61,6 +61,10 @@ async function openBrowser(url: string, folder: string): Promise<boolean> {
     })
   })
 }
+
+/** Whether a browser can be seen: on Linux it needs a display, except one that BROWSER names. */
+const hasDisplay = (): boolean =>
+  process.platform !== 'linux' || ['DISPLAY', 'WAYLAND_DISPLAY', 'BROWSER'].some((name) => process.env[name])
 
 const redirection = (url: string): string => `<!doctype html>
 <meta charset="utf-8">
