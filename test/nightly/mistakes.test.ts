@@ -378,7 +378,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     row: 'no_gateway',
     prepare: running(['join'], {}),
     code: 2,
-    cause: /the gateway is not known/,
+    cause: /no space runs in \//,
     next: /start one here with meup up/,
   },
   'an address that is no URL': {

@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { ConnectionError } from '@meup/agent-sdk'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { filesUnder } from '../../../test/support/files.js'
 import { readText } from '../../../test/support/packages.js'
 import { Failure, invalidValue, UsageError } from '../src/failure/failure.js'
 import { failures } from '../src/failure/failures.js'
 import { usageTexts, valueForms } from '../src/failure/usage.js'
+import { reportError } from '../src/lib/exit.js'
 import { unknownNameError } from '../src/lib/unknown-name.js'
 
 const texts: Readonly<Record<string, string>> = usageTexts
@@ -26,6 +28,21 @@ test('each code is thrown, and has one text', () => {
   expect(Object.keys(texts).filter((name) => !isUsed(name) || Object.hasOwn(failures, name))).toEqual([])
   expect(Object.keys(valueForms).filter((name) => !isUsed(name))).toEqual([])
   expect(new Set(Object.values(texts)).size).toBe(Object.keys(texts).length)
+})
+
+test('a command in a folder whose space does not run names the folder, and the ways to another', () => {
+  const missing = 'the gateway is not known'
+  const notices = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const { exitCode } = process
+  onTestFinished(() => {
+    notices.mockRestore()
+    process.exitCode = exitCode
+  })
+  reportError(new ConnectionError('not_configured', missing, { details: { option: 'url' } }))
+  const said = String(notices.mock.calls[0]?.[0])
+  expect(said).toContain(`meup: no space runs in ${process.cwd()}. Start one here with meup up`)
+  expect(said).toMatch(/-C.*--url.*meup spaces/)
+  expect(process.exitCode).toBe(2)
 })
 
 test.for<[error: Error, message: string]>([

@@ -135,10 +135,10 @@ export const failures = {
   },
   no_gateway: {
     when: 'connect',
-    says: 'the gateway is not known',
-    cause: 'No space runs in this folder, or above it.',
+    says: 'no space runs in {folder}',
+    cause: 'It was not started or has ended, or the folder is another one.',
     remedy:
-      'start one here with `meup up`, name one with `--url` or `MEUP_URL`, or see with `meup spaces` which run',
+      'start one here with `meup up`, name another folder with `-C` or an address with `--url` or `MEUP_URL`, or see with `meup spaces` which run',
     exit: exitCodes.usage,
   },
   wrong_url: {

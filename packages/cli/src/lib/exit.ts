@@ -86,6 +86,8 @@ export function formatError(error: unknown): string {
 
 /** Formats an error, with advice that names options and commands of this program. */
 function explainError(error: unknown): string {
+  if (error instanceof ConnectionError && error.details.option === 'url' && error.details.url === undefined)
+    return describeFailure('no_gateway', { folder: process.cwd() })
   if (error instanceof ConnectionError && error.code === 'unreachable')
     return addRemedy(error.message, 'unreachable')
   if (error instanceof ConnectionError && error.code === 'timeout')

@@ -79,7 +79,7 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
     address === undefined ? undefined : readGateway(address, running, directory),
     url === undefined ? readFiles(file) : undefined,
   ])
-  if (gateway === undefined && log === undefined) throw new Failure('no_gateway', {})
+  if (gateway === undefined && log === undefined) throw new Failure('no_gateway', { folder: process.cwd() })
   if (json) return void printJson<JsonOf<'stats'>>({ gateway: gateway ?? null, log: log ?? null })
   if (gateway === undefined) printNotice('no gateway runs here; this is what the log has')
   for (const line of [...gatewayLines(gateway), ...fileLines(log, gateway === undefined)]) print(line)
