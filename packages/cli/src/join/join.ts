@@ -16,7 +16,13 @@ import { RunInterrupter } from './interruptions.js'
 import { LatestAnswers } from './latest-answers.js'
 import { LiveTurns } from './live-turns.js'
 import { PendingProposals } from './pending-proposals.js'
-import { completeLine, describeUnknownSlashCommand, readTyped, type Typed } from './slash-commands.js'
+import {
+  type CommandName,
+  completeLine,
+  describeUnknownSlashCommand,
+  readTyped,
+  type Typed,
+} from './slash-commands.js'
 
 export interface JoinFlags extends ViewFlags {
   readonly reasoning?: boolean
@@ -108,7 +114,11 @@ export async function join(flags: JoinFlags): Promise<void> {
   function onLine(line: string): Promise<void> {
     const typed = flags.json || line === doubted ? { say: line } : readTyped(line, listIds(space))
     doubted = undefined
-    if (!('stranger' in typed)) return onTyped(typed)
+    if (!('stranger' in typed)) {
+      if (!connection.isOpen && isSent(typed))
+        view.notify(`… not connected; it is sent after that: ${brief(onOneLine(line), maxLineChars)}`)
+      return onTyped(typed)
+    }
     const isAsked = view.lines !== undefined && !typed.isPrivate
     if (isAsked) doubted = line
     view.notify(describeStranger(typed.stranger, listIds(space), isAsked ? (flags.to ?? ['everyone']) : []))
@@ -139,8 +149,6 @@ export async function join(flags: JoinFlags): Promise<void> {
         await commands.decide(decision)
       else if ('say' in typed) {
         const whom = addressed(typed, flags.to)
-        if (!connection.isOpen)
-          view.notify(`… not connected; it is sent after that: ${brief(onOneLine(typed.say), maxSaidChars)}`)
         await space.chat(typed.say, {
           ...whom,
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
@@ -182,6 +190,15 @@ async function showEarlier(
 
 /** A line without unknown addressees. */
 type Act = Exclude<Typed, { readonly stranger: string }>
+
+/** Commands that send an envelope, and wait until the gateway has it. */
+const sendingCommands: readonly CommandName[] = [
+  ...(['/grant', '/reject', '/interrupt', '/pause', '/resume'] as const),
+  ...(['/hide', '/show', '/reply', '/compact'] as const),
+]
+
+const isSent = (typed: Act): boolean =>
+  'say' in typed || ('command' in typed && sendingCommands.includes(typed.command))
 
 /** Maximum number of tools remembered for completion. */
 const maxTools = 200
@@ -253,8 +270,8 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
   return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near} ${next}`
 }
 
-/** Maximum characters of an unknown name, and of a message that is not sent yet. */
-const [maxNameChars, maxSaidChars] = [60, 120]
+/** Maximum characters of an unknown name, and of a line that is not sent yet. */
+const [maxNameChars, maxLineChars] = [60, 120]
 
 /** Handles typed lines. Resolves when the user has left and every line is handled; rejects when one fails. */
 async function readTypedLines(
