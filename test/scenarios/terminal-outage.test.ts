@@ -39,7 +39,7 @@ test(
     await first.stop('SIGTERM')
     await pane.sees('trying again · Enter tries at once')
     const end = await refuseForLong(first.url)
-    await pane.sees('ana in demo · not connected')
+    await pane.sees(/ana in demo · not connected · .*HTTP 503/)
     pane.type('Is it back?')
     pane.press('Enter')
     await pane.sees('… not connected; it is sent after that: Is it back?')
@@ -57,5 +57,6 @@ test(
     await pane.sees('… connected again')
     expect(await heard).toBe('Is it back?')
     await pane.sees('ana: Is it back?')
+    expect(pane.all().split('trying again')).toHaveLength(2)
   }),
 )

@@ -91,7 +91,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     feed.settled().then(() => view.notify(line), complain)
   })
   space.on('lost', () => pending.restart())
-  const hint = isInteractive ? ' · Enter tries at once' : ''
+  const hint = isInteractive ? ' · Enter tries at once' : undefined
   const connection = announceConnection(space, (line) => view.notify(line), hint)
   process.once('SIGINT', () => process.exit(exitCodes.interrupted))
   view.notify(

@@ -61,16 +61,17 @@ type ConnectionEvents = Pick<SpaceClient, 'on'>
 
 /**
  * Notifies when the connection is lost and restored. A reason is notified once, not at each attempt. `hint`: what the user can
- * do meanwhile. The result says whether the connection is open.
+ * do meanwhile, if there is a footer, which shows further reasons. The result says whether the connection is open.
  */
 export function announceConnection(
   space: ConnectionEvents,
   notify: (line: string) => void,
-  hint = '',
+  hint?: string,
 ): { readonly isOpen: boolean } {
   const reasons = new Set<string>()
   space.on('reconnecting', (_, reason) => {
-    if (!reasons.has(reason)) notify(`… ${reason}; trying again${hint}`)
+    const isNew = hint === undefined ? !reasons.has(reason) : reasons.size === 0
+    if (isNew) notify(`… ${reason}; trying again${hint ?? ''}`)
     reasons.add(reason)
   })
   space.on('connected', () => {

@@ -1,7 +1,7 @@
 import type { Interface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import type { SpaceClient } from '@meup/agent-sdk'
-import { createContextFold } from '@meup/folds'
+import { createContextFold, onOneLine } from '@meup/folds'
 import {
   type AnyEnvelope,
   isLiveKind,
@@ -83,7 +83,8 @@ class ConversationView implements View {
   )
   readonly #surface: Surface
   #filter: ViewFilter | undefined
-  #isConnected = true
+  /** Why there is no connection at present; `undefined` = there is one. */
+  #outage: string | undefined
 
   constructor(space: SpaceClient, flags: ViewFlags, options: ViewOptions) {
     this.#space = space
@@ -286,11 +287,12 @@ class ConversationView implements View {
     return [
       `${id} in ${welcome.space.id}`,
       ...(audience === undefined ? [] : [`to ${audience.join(', ')} alone`]),
-      ...(this.#isConnected ? [] : ['not connected']),
+      ...(this.#outage === undefined ? [] : ['not connected']),
       ...(this.#thinking.isShown ? [] : ['thinking hidden']),
       ...this.#hiddenRuns(),
       ...(this.#lines instanceof AgentLines && this.#lines.showsOutput ? ['tool output in full'] : []),
       ...(this.#filter?.name === undefined ? [] : [`only ${this.#filter.name}`]),
+      ...(this.#outage === undefined ? [] : [onOneLine(this.#outage)]),
     ].join(' · ')
   }
 
@@ -321,7 +323,7 @@ class ConversationView implements View {
         this.#screen.catchUp([], false)
       },
       cut: async (isCut) => {
-        if (!this.#isConnected) throw new Error('it cannot be reached at present')
+        if (this.#outage !== undefined) throw new Error('it cannot be reached at present')
         await this.#subscription.cutThoughts(isCut)
         if (isCut) this.notify('… the gateway sends you no thoughts until Ctrl+T')
       },
@@ -360,8 +362,8 @@ class ConversationView implements View {
 
   #listen(): void {
     const space = this.#space
-    const connected = (isConnected: boolean) => () => {
-      this.#isConnected = isConnected
+    const setOutage = (reason: string | undefined): void => {
+      this.#outage = reason
       this.#surface.refresh()
     }
     this.#activity.reset(space.welcome)
@@ -374,8 +376,8 @@ class ConversationView implements View {
     const since = space.welcome.resume.from - 1
     if (isWatched)
       space.on('visibility', ({ reasoningVisible }) => this.#onVisibility(reasoningVisible, since))
-    space.on('reconnecting', connected(false))
-    space.on('connected', connected(true))
+    space.on('reconnecting', (_, reason) => setOutage(reason))
+    space.on('connected', () => setOutage(undefined))
     space.on('connected', () => this.#thinking.onConnected())
   }
 }
