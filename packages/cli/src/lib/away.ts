@@ -8,7 +8,7 @@ export const mayAnswer = (
   participant: Pick<Participant, 'id' | 'kind'>,
 ): boolean => participant.id !== id && participant.kind !== 'mcp'
 
-/** Those of the names that are tool servers, which answer no questions. */
+/** Returns the names that are tool servers, which answer no questions. */
 export const listToolServers = (
   { participants }: Pick<SpaceClient, 'participants'>,
   names: readonly string[],

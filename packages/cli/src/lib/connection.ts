@@ -61,7 +61,7 @@ type ConnectionEvents = Pick<SpaceClient, 'on'>
 
 /**
  * Notifies when the connection is lost and restored. A reason is notified once, not at each attempt. `hint`: what the user can
- * do meanwhile, if there is a footer, which shows further reasons. The result says whether the connection is open.
+ * do about it, if there is a footer, which shows further reasons. The result says whether the connection is open.
  */
 export function announceConnection(
   space: ConnectionEvents,
@@ -122,7 +122,7 @@ async function readEpoch(http: HttpClient): Promise<string> {
   return epoch
 }
 
-/** Maximum wait before an attempt to reconnect: somebody may be watching. */
+/** Maximum wait before an attempt to reconnect: a person may be watching. */
 const maxReconnectMs = 5000
 
 function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
