@@ -17,7 +17,7 @@ test.for(['{tool:notes}', '{ tool }', '{ tool: ', '{ tool: "a/*" } b'])(
   '%j is no capability',
   async (word) => {
     await expect(parseCapabilities([word])).rejects.toThrow(
-      refused('invalid_json', { option: 'a capability' }),
+      refused('invalid_json', { option: '<capability>' }),
     )
   },
 )
