@@ -1,7 +1,14 @@
 import type { AGUIEvent } from '@ag-ui/core'
-import { type Guard, proposalKinds, TurnStream } from '@meup/folds'
+import { type Guard, Participants, proposalKinds, TurnStream } from '@meup/folds'
 import type { ConnectionGrant, ConnectionHandle, Feed, Message, OutboundBatch } from '@meup/gateway'
-import { type Caller, readHistory, type Selection, type SseFeed, yieldNow } from '@meup/gateway/routes'
+import {
+  type Caller,
+  participantsIn,
+  readHistory,
+  type Selection,
+  type SseFeed,
+  yieldNow,
+} from '@meup/gateway/routes'
 import {
   checkMetered,
   type Envelope,
@@ -188,10 +195,22 @@ export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOpt
   if (isGone) connection.closed()
 }
 
+/** The participants of the visitor's space. */
+export function listParticipants({ space }: Caller): Participants {
+  const { config, log, delivered: head, state, clock } = space
+  const participants = new Participants()
+  participants.onWelcome({
+    participants: participantsIn(state, clock.now()),
+    space: { id: config.name, epoch: log.epoch, head },
+  })
+  return participants
+}
+
 /** Whether the turn has ended: answered, cancelled or given up. */
 export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount): Promise<boolean> {
   const { question, visitor } = turn
-  const stream = new TurnStream({ ...question, from: visitor.participant }, { guard })
+  const participants = listParticipants(visitor)
+  const stream = new TurnStream({ ...question, from: visitor.participant }, { guard, participants })
   await readTurn(turn, ({ text }) => {
     stream.apply(parseExact(Buffer.from(text).toString()) as Envelope)
     settle(text.length)
@@ -239,8 +258,8 @@ async function readTurn(
 }
 
 const namespaces = new Set(['chat', 'mcp', 'reasoning'])
-/** Selected kinds outside of `namespaces`; `system.decision` is needed for refused calls. */
-const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision])
+/** Selected kinds outside of `namespaces`: proposals, refused calls, and the ends of programs. */
+const kinds: ReadonlySet<string> = new Set([...proposalKinds, Kind.systemDecision, Kind.systemPresence])
 
 /** Selects the envelopes of turns, and the deltas of this question's answer. */
 const selectTurn = ({ id, agent }: TurnPlace['question']): Selection => ({

@@ -26,7 +26,15 @@ import { errorCodes, fillIn, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
 import { encodeDecisions, readExactText } from './decisions.js'
 import { createRefusal, runTexts } from './errors.js'
-import { createWorkAccount, encodeEvents, follow, isTurnOver, RunFeed, type WorkAccount } from './feed.js'
+import {
+  createWorkAccount,
+  encodeEvents,
+  follow,
+  isTurnOver,
+  listParticipants,
+  RunFeed,
+  type WorkAccount,
+} from './feed.js'
 import {
   type AskingFrame,
   createIdMaker,
@@ -299,6 +307,7 @@ function createRun(
     after,
     thoughts,
     guard,
+    participants: listParticipants(visitor),
     question: { id, from: participant, agent },
     now: () => space.clock.now(),
     mayApprove,

@@ -33,6 +33,8 @@ export type ThoughtEvents = (typeof thoughtEvents)[number]
 interface RunOptions extends RunName {
   readonly guard: Guard
   readonly question: AskedQuestion & { readonly agent: string }
+  /** The participants of the space, as the log describes them. */
+  readonly participants: Participants
   readonly thoughts: ThoughtEvents
   /** An earlier run has already sent the events up to this seq. */
   readonly after: number
@@ -68,8 +70,8 @@ export class AgUiRun {
 
   constructor(options: RunOptions) {
     this.#options = options
-    const { guard, question } = options
-    this.#turn = new TurnStream(question, { guard, written: readWritten(options) })
+    const { guard, question, participants } = options
+    this.#turn = new TurnStream(question, { guard, participants, written: readWritten(options) })
     const proposals = new ProposalViews(guard, () => question.from)
     this.#space = new SpaceView({ participants: new Participants(), proposals })
   }
@@ -101,8 +103,6 @@ export class AgUiRun {
   /** Must be called at the end of the log. Returns the end of the run, if the turn is over or has interrupts. */
   pause(): AGUIEvent[] {
     if (this.#isOver) return []
-    const { state = '', givenUp = null } = this.#turn.end ?? {}
-    if (givenUp !== null) return this.fail(state, givenUp)
     const asked = this.#space.facts.proposals
       .open(this.#options.now())
       .filter(({ id, fulfilments }) => this.#proposed.has(id) && fulfilments.length === 0)
@@ -111,7 +111,9 @@ export class AgUiRun {
       if (interrupts.length === maxAnswers) break // The next run has the remaining interrupts.
       interrupts.push(...this.#interrupt(proposal))
     }
-    return interrupts.length === 0 ? [] : this.#finish({ type: 'interrupt', interrupts })
+    if (interrupts.length > 0) return this.#finish({ type: 'interrupt', interrupts })
+    const { state = '', givenUp = null } = this.#turn.end ?? {}
+    return givenUp === null ? [] : this.fail(state, givenUp)
   }
 
   /**

@@ -62,6 +62,31 @@ test('a run fails when the program of its agent ends', async () => {
   })
 })
 
+test('a run fails when the program of its agent ends before it reasons; the next one asks anew', async () => {
+  const { url, ben, endBen, connect } = await stage()
+  const page = new Page(url, 'ana')
+  const seen: unknown[] = []
+  page.agent.subscribe({ onEvent: ({ event }) => void seen.push(event) })
+  const running = page.run()
+  const isQuestion = ({ kind, from }: { kind: string; from: string }): boolean =>
+    kind === 'chat' && from === 'ana'
+  const { id } = await ben.next(isQuestion)
+  await endBen()
+  await running.catch(() => {}) // A failed run rejects; its last event is compared.
+  expect(seen.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    code: 'abandoned',
+    message: 'ben stopped: its program ended',
+  })
+  const next = await connect('ben', { query: 'session=second' })
+  const again = new Page(url, 'ana', page.messages)
+  const second = again.run()
+  const question = await next.next((each) => isQuestion(each) && each.id !== id)
+  await next.accepted(answer(question.id))
+  await second
+  expect(again.shown.at(-1)).toBe('assistant done')
+})
+
 test('a run fails when nobody answers in time, and the turn goes on', async () => {
   const clock = new FakeClock()
   const { url, ben, page, question, end } = await underWay({ timeoutSeconds: 20 }, { clock })

@@ -2,6 +2,7 @@
 
 export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
 export { readHistory } from './core/delivery/history.js'
+export { participantsIn } from './core/delivery/introduction.js'
 export type { Selection } from './core/delivery/session.js'
 export { mayRead } from './core/may-read.js'
 export { accept } from './core/space.js'

@@ -7,7 +7,7 @@ export const editorTexts = {
   unknown_agent: 'This space has no agent {agent}. Choose one of {agents}.',
   no_agent: 'This space has no agent. Choose another participant with meup acp --to.',
   busy: 'A prompt of this session is in progress. Cancel it, or wait for its end.',
-  program_ended: '{agent} stopped: its program ended. Ask again.',
+  program_ended: 'The program of {agent} ended before an answer. Ask again.',
   replaced: 'The log of the space was replaced. Ask again.',
 } as const
 

@@ -284,7 +284,7 @@ test('an agent whose program ends before it has begun a run fails the prompt', a
   await editor.ask(sessionId, 'late')
   const prompted = editor.prompt(sessionId, 'Hello?')
   const rejected = expect(prompted).rejects.toMatchObject({
-    message: expect.stringContaining('late stopped: its program ended. Ask again'),
+    message: expect.stringContaining('The program of late ended before an answer. Ask again.'),
   })
   await asked
   late.close()

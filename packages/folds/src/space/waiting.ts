@@ -45,6 +45,9 @@ interface Run {
   readonly about: readonly string[]
 }
 
+/** The participants, as of the envelope that is applied or later. */
+export type WaitingParticipants = Pick<Participants, 'all' | 'get' | 'frontDesk'>
+
 interface WaitingOptions {
   /** Whether a chat is a message to follow; default: all that answer nothing. */
   readonly isFollowed?: (chat: Envelope) => boolean
@@ -62,7 +65,7 @@ const none: readonly WaitingChat[] = []
  * more. Replies are not counted, since most answer a question of the agent.
  */
 export class WaitingChats {
-  readonly #participants: Pick<Participants, 'all' | 'get' | 'frontDesk'>
+  readonly #participants: WaitingParticipants
   readonly #isFollowed: (chat: Envelope) => boolean
   readonly #chats: Bounded<Chat>
   /** Ids of messages by the chats that hand them over. */
@@ -73,9 +76,8 @@ export class WaitingChats {
   /** Unanswered messages by sender, until it sends another one. */
   readonly #lost: Bounded<WaitingChat>
 
-  /** `participants`: as of the envelope that is applied. */
   constructor(
-    participants: Pick<Participants, 'all' | 'get' | 'frontDesk'>,
+    participants: WaitingParticipants,
     { isFollowed = ({ correlationId }) => correlationId === undefined, maxChats = 100 }: WaitingOptions = {},
   ) {
     this.#participants = participants

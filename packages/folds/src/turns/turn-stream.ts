@@ -2,8 +2,10 @@ import { correlations, type Envelope, Kind, namespaceOf } from '@meup/protocol'
 import { Bounded } from '../bounded.js'
 import { defaultGuard } from '../default-guard.js'
 import { getEnding } from '../ending.js'
+import { programEndedText } from '../mcp/program-ended.js'
 import { type Guard, guarded } from '../redact.js'
 import { getAsked, isHandOver, LiveAnswers } from '../space/answers.js'
+import { WaitingChats, type WaitingParticipants } from '../space/waiting.js'
 import { getMessage, isWithheld } from '../text.js'
 import { Assigner } from './assign.js'
 import { cancelledText, givenUpText, handedOverText } from './ending-text.js'
@@ -84,6 +86,8 @@ interface StreamOptions {
   readonly written?: readonly string[]
   /** Maximum messages of one answer. After as many restarts, the answer is not shown until it is complete. */
   readonly maxMessages?: number
+  /** Present participants. If given, and presence is applied too, the turn also ends with the program that was asked. */
+  readonly participants?: WaitingParticipants
 }
 
 /** Limits: number of agents that are followed if everyone is asked, and of open calls of each agent. */
@@ -106,15 +110,18 @@ export class TurnStream {
   readonly #ids: Set<string>
   /** Agents whose answer counts; `undefined` = everyone. */
   #agents: readonly string[] | undefined
+  readonly #waiting: WaitingChats | undefined
 
   constructor(question: AskedQuestion, options: StreamOptions = {}) {
-    const { guard = defaultGuard, written = [], maxMessages = 16 } = options
+    const { guard = defaultGuard, written = [], maxMessages = 16, participants } = options
     this.#question = question
     this.#guard = guard
     this.#maxMessages = maxMessages
     this.#ids = new Set([question.id])
     this.#agents = question.agent === undefined ? undefined : [question.agent]
     this.#assigner.expect(question)
+    const isFollowed = ({ id }: Envelope): boolean => id === question.id
+    this.#waiting = participants && new WaitingChats(participants, { isFollowed, maxChats: 1 })
     if (question.agent === undefined) return
     const turn = this.#turnOf(question.agent)
     for (const text of written) turn.written.grow(text, written.length)
@@ -144,7 +151,9 @@ export class TurnStream {
     this.#onHandOver(envelope)
     const isTakenBack =
       envelope.kind === Kind.chatCancel && envelope.from === from && correlations(envelope).includes(id)
-    return [...this.#turns.values()].flatMap((turn) => turn.apply(envelope, marks, isTakenBack))
+    const events = [...this.#turns.values()].flatMap((turn) => turn.apply(envelope, marks, isTakenBack))
+    const lost = this.#waiting?.apply(envelope) ?? []
+    return [...events, ...lost.flatMap(({ agent }) => this.#turnOf(agent).endProgram(envelope))]
   }
 
   #isFollowed(agent: string): boolean {
@@ -186,6 +195,8 @@ class AgentTurn {
   readonly written: WrittenAnswer
   readonly open = new Bounded<TurnCall>(max.calls)
   end: TurnEnd | undefined
+  /** The end of the turn with the agent's program, if it has no other. */
+  #programEnd: TurnEnd | undefined
   /** Whether the agent has handed the question over to others. */
   #hasHandedOver = false
   readonly #agent: string
@@ -220,6 +231,14 @@ class AgentTurn {
       ...this.#onAnswer(envelope),
       ...this.#onEnd(envelope, isTakenBack),
     ]
+  }
+
+  /** Ends the turn unless it has ended: no program of the agent will continue it. */
+  endProgram(envelope: Envelope): TurnEvent[] {
+    if (this.end !== undefined) return []
+    this.#programEnd = { state: 'abandoned', givenUp: programEndedText(this.#agent) }
+    this.end = this.#programEnd
+    return [{ type: 'ended', agent: this.#agent, envelope, ...this.end }]
   }
 
   #onReasoning(envelope: Envelope, roles: number): TurnEvent[] {
@@ -308,7 +327,7 @@ class AgentTurn {
     const { answer = null, state } = this.#turn?.record ?? {}
     if (answer !== null) return { state: 'completed', givenUp: null }
     if (isTakenBack) return { state: 'takenBack', givenUp: null }
-    if (state !== 'cancelled' && state !== 'abandoned') return undefined
+    if (state !== 'cancelled' && state !== 'abandoned') return this.#programEnd
     return before ?? { state, givenUp: givenUpText(this.#agent, getEnding(envelope)[1]) }
   }
 }
