@@ -15,17 +15,17 @@ const verbs: ReadonlySet<string> = new Set(
   backfill begin bound break bring buffer build bump bundle cache call cancel cap carry catch change charge check checkpoint choose clamp
   clarify clean clear close collapse collect colour combine commit compact compare compile complete compress compute configure confirm
   connect consume continue convert copy correct count cover create cut debounce decide declare decode decouple deduplicate default
-  defer define delay delete deliver deny deprecate derive describe detect digest disable disconnect dispatch display document draw drop
-  echo embed emit empty enable encode end enforce ensure erase escape exclude execute exit expand expect expire explain expose export
+  defer define delay delete deliver deny deprecate derive describe detect digest disable disconnect dispatch display distinguish document draw drop
+  echo embed emit empty enable encode end enforce ensure enter erase escape exclude execute exit expand expect expire explain expose export
   extend extract fail fetch fill filter find finish fit fix flag flatten flush fold follow forget format forward free freeze gather
   generate give grant group guard guide handle hash hide highlight hold honour identify ignore import improve include increase indent index infer
-  inform inherit initialize inline insert inspect install introduce invalidate invite isolate join judge keep kick kill label lay lazy-load lead
-  leave let lift limit link list listen load lock log look lower make map mark mask match measure mend mention merge migrate mirror mock move
+  inform inherit initialize inline insert inspect install introduce invalidate invite isolate join judge keep kick kill know label lay lazy-load lead
+  leave let lift limit link list listen load lock log look lose lower make map mark mask match measure mend mention merge migrate mirror mock move
   mute name narrow negotiate normalize note notify number offer omit open order own pace page pair parse pass paste pause pay persist pick
   pin place poll port post prefer prepare preserve prevent print probe propose protect prove provide prune publish put queue quote raise
   rank read rebase rebuild recall receive recognize recommend reconnect record recover redact reduce refactor refer refuse register
   reject relay release reload remove rename render renew reopen reorder repair repeat replace replay reply report request require
-  reserve reset resolve respond restart restore restrict resume retain retry return reuse reveal revert review revoke rewrite run save
+  reserve reset resolve respond restart restore restrict resume retain retry return reuse reveal revert review revoke reword rewrite run save
   say scan schedule scope scroll seal search select send separate serve set share shorten show shrink shut sign simplify skip sort specify spell
   speed split stamp start state steer stop store stream strip style subscribe suggest summarize support suppress swap switch sync
   synchronize take talk test throttle throw tighten time trace track translate treat trim truncate try turn type unify update upgrade use validate
