@@ -160,7 +160,7 @@ test.for([
     await expect
       .poll(() => said)
       .toEqual([
-        'a ended: exit 1, it is run as CommonJS; put "type": "module" into its package.json · restarting when its files change, or with meup restart a',
+        'a ended: exit 1, it is run as CommonJS. Put "type": "module" into its package.json. · restarting when its files change, or with meup restart a',
       ])
     save('a.js', `${text.replace('require', 'import')}; console.log('mended')`)
     save('package.json', '{"type":"module"}')
