@@ -74,7 +74,7 @@ verifies(
     await page.click('.heading .fold')
     await page.shows('evidence: test_failures, oauth2_changes')
     const cards = `[...document.querySelectorAll('.line.typed')].map((card) => card.innerText)`
-    expect(await page.evaluate(cards)).toEqual([
+    await expect.poll(() => page.evaluate(cards)).toEqual([
       'question\n- Which auth components are modified?\n- Is there a rollback plan?',
       'observation\nChanges affect OAuth2 token validation\nseverity: high\ncomponents: oauth2, sessions',
       'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',

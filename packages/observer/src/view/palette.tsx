@@ -3,33 +3,38 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { questionText, whenText } from '../model/index.js'
 import { Dialog } from './shared/dialog.js'
 import { type SpaceActions, useSpace } from './shared/use-space.js'
+import { type ViewName, viewNames, views } from './view-tabs.js'
 import { commands } from './write/commands.js'
 import { type CompletionItem, Completions } from './write/completions.js'
 import '../style/dialogs.css'
 
 /** An entry of the palette: a place to go to, or a command. */
-export interface Target extends Omit<CompletionItem, 'insert'> {
+interface Target extends Omit<CompletionItem, 'insert'> {
   go(): void
 }
 
 /** Maximum number of entries shown, and of questions searched. */
 const [maxShown, maxQuestions] = [12, 500]
 
-interface PaletteProps {
-  /** Entries for views and page functions; entries of the space are added. */
-  readonly targets: readonly Target[]
+interface PageActions {
+  readonly turn: (view: ViewName) => void
+  readonly toSearch: () => void
+  readonly openDialog: (dialog: 'settings' | 'help') => void
+}
+
+interface PaletteProps extends PageActions {
   readonly close: () => void
 }
 
 /** A dialog that finds a participant, run, question, view or command by a few letters. */
-export function Palette({ targets, close }: PaletteProps): VNode {
+export function Palette({ close, ...page }: PaletteProps): VNode {
   const space = useSpace()
   const [sought, setSought] = useState('')
   const [chosen, choose] = useState(0)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean)
-  const all = [...targets, ...listTargets(space)]
+  const all = [...listPlaces(page, space), ...listTargets(space)]
   const found = all.filter((each) => matches(each, words)).slice(0, maxShown)
   const go = (key: string): void => {
     const target = found.find((each) => each.key === key)
@@ -79,6 +84,24 @@ const matches = ({ label, about }: Target, words: readonly string[]): boolean =>
   const text = `${label} ${about}`.toLowerCase()
   return words.every((word) => text.includes(word))
 }
+
+/** Entries for views and functions of the page. */
+const listPlaces = (
+  { turn, toSearch, openDialog }: PageActions,
+  { showPanel }: SpaceActions,
+): readonly Target[] => [
+  ...viewNames.map((name) => ({
+    ...{ key: `view ${name}`, label: name, about: views[name].title },
+    go: () => turn(name),
+  })),
+  {
+    ...{ key: 'inbox', label: 'inbox', about: 'what waits for a decision' },
+    go: () => showPanel({ at: 'inbox' }),
+  },
+  { ...{ key: 'search', label: 'search', about: 'the whole log' }, go: toSearch },
+  { ...{ key: 'settings', label: 'settings', about: 'of this browser' }, go: () => openDialog('settings') },
+  { ...{ key: 'keys', label: 'keys', about: 'what single letters do' }, go: () => openDialog('help') },
+]
 
 /** Entries of the space: participants, open runs, commands, and questions, newest first. */
 function listTargets({ session, showPanel, inspect, composer }: SpaceActions): readonly Target[] {

@@ -23,8 +23,6 @@ import { Filters } from './filters/filters.js'
 import { useHighlights } from './find/use-highlights.js'
 import { Header } from './header.js'
 import { createKeymap, type Keymap, listenToKeys } from './keymap.js'
-import { LinkedMoment } from './linked-moment.js'
-import type { Target } from './palette.js'
 import { PeoplePanel } from './participants/people.js'
 import { updateAddress, useCatchingUp, useScrollPosition } from './shared/hooks.js'
 import { lazy, loadAll } from './shared/lazy.js'
@@ -40,9 +38,10 @@ import {
 } from './shared/use-space.js'
 import type { Reveal, RowsHandle } from './shared/virtual-rows.js'
 import { Announcements, StatusLine } from './status-line.js'
-import { panelId, tabId, useView, ViewTabs, viewNames, views } from './view-tabs.js'
+import { panelId, tabId, useView, ViewTabs, views } from './view-tabs.js'
 import { MessageBox } from './write/message-box.js'
 
+const LinkedMoment = lazy(() => import('./linked-moment.js').then(({ LinkedMoment }) => LinkedMoment))
 const HiddenList = lazy(() => import('./filters/hidden-list.js').then(({ HiddenList }) => HiddenList))
 const Help = lazy(() => import('./help.js').then(({ Help }) => Help))
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => Palette))
@@ -228,20 +227,6 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   /** Closes a dialog, unless another one has replaced it. */
   const closeDialog = (which: typeof dialog) => (): void =>
     openDialog((now) => (now === which ? undefined : now))
-  const targets = (): readonly Target[] => [
-    ...viewNames.map((name) => ({
-      ...{ key: `view ${name}`, label: name, about: views[name].title },
-      go: () => turn(name),
-    })),
-    {
-      ...{ key: 'inbox', label: 'inbox', about: 'what waits for a decision' },
-      go: () => setPanel({ at: 'inbox' }),
-    },
-    { ...{ key: 'search', label: 'search', about: 'the whole log' }, go: toSearch },
-    { ...{ key: 'settings', label: 'settings', about: 'of this browser' }, go: () => openDialog('settings') },
-    { ...{ key: 'keys', label: 'keys', about: 'what single letters do' }, go: () => openDialog('help') },
-  ]
-
   const keymap = useRef<() => Keymap>(() => ({}))
   keymap.current = () => {
     const list = shown.current?.list ?? model.lists.stream
@@ -329,7 +314,9 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
         {dialog === 'settings' && (
           <SettingsDialog showKeys={() => openDialog('help')} close={closeDialog('settings')} />
         )}
-        {dialog === 'palette' && <Palette targets={targets()} close={closeDialog('palette')} />}
+        {dialog === 'palette' && (
+          <Palette {...{ turn, toSearch, openDialog }} close={closeDialog('palette')} />
+        )}
         <UndoToast />
         <Announcements model={model} />
       </div>

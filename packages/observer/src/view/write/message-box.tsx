@@ -10,7 +10,7 @@ import {
   readCommand,
   unknownName,
 } from '../../model/index.js'
-import { lazyHook } from '../shared/lazy.js'
+import { lazy, lazyHook } from '../shared/lazy.js'
 import { Icon, Options } from '../shared/parts.js'
 import { useSetting } from '../shared/settings.js'
 import { useSpace } from '../shared/use-space.js'
@@ -18,7 +18,6 @@ import { Addressees, maxListed } from './addressees.js'
 import { type CompletionItem, Completions, completionItems } from './completions.js'
 import { DraftNote, Replied } from './notes.js'
 import { toCancel } from './take-back.js'
-import { Typing, WaitingMessages } from './typing.js'
 import { useDraft } from './use-draft.js'
 import { useOwnRuns } from './use-own-runs.js'
 
@@ -31,6 +30,7 @@ const levels = [
 type Level = (typeof levels)[number][0]
 
 const loadCommands = () => import('./commands.js')
+const BoxStatus = lazy(() => import('./box-status.js').then(({ BoxStatus }) => BoxStatus))
 const useCommands = lazyHook(loadCommands, 'the commands are not known:')
 
 /** Interval of typing notifications [MEUP-3.32]. */
@@ -227,8 +227,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
         send()
       }}
     >
-      <Typing />
-      <WaitingMessages />
+      <BoxStatus />
       {items.length > 0 && <Completions items={items} chosen={chosen} complete={complete} />}
       {replied !== undefined && <Replied to={replied} drop={() => setReplied(undefined)} />}
       <div class="writing">

@@ -3,8 +3,16 @@ import type { VNode } from 'preact'
 import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
 
+/** Lines above the box: who is typing, and which messages of this reader wait. */
+export const BoxStatus = (): VNode => (
+  <>
+    <Typing />
+    <WaitingMessages />
+  </>
+)
+
 /** Names other participants that are typing. */
-export function Typing(): VNode | null {
+function Typing(): VNode | null {
   const { session } = useSpace()
   const { typists } = session.present
   const now = useNow(typists.list(Date.now()).length > 0)
@@ -21,7 +29,7 @@ export function Typing(): VNode | null {
 }
 
 /** This reader's messages that wait for agents at work, or the latest one that no program will answer any more. */
-export function WaitingMessages(): VNode | null {
+function WaitingMessages(): VNode | null {
   const { session } = useSpace()
   const { model, welcome, time } = session
   const lost = time.isPast ? undefined : model.getLost(welcome?.you.id ?? '')
