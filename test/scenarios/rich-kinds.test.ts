@@ -74,11 +74,13 @@ verifies(
     await page.click('.heading .fold')
     await page.shows('evidence: test_failures, oauth2_changes')
     const cards = `[...document.querySelectorAll('.line.typed')].map((card) => card.innerText)`
-    await expect.poll(() => page.evaluate(cards)).toEqual([
-      'question\n- Which auth components are modified?\n- Is there a rollback plan?',
-      'observation\nChanges affect OAuth2 token validation\nseverity: high\ncomponents: oauth2, sessions',
-      'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
-    ])
+    await expect
+      .poll(() => page.evaluate(cards))
+      .toEqual([
+        'question\n- Which auth components are modified?\n- Is there a rollback plan?',
+        'observation\nChanges affect OAuth2 token validation\nseverity: high\ncomponents: oauth2, sessions',
+        'hypothesis\nA regression in token expiration\nconfidence: 0.85\nevidence: test_failures, oauth2_changes',
+      ])
     await page.shows('Evaluate deployment safety approach: security-first analysis')
     // A field after a list is displayed outside of its last item.
     const items = `[...document.querySelectorAll('.view li')].map((item) => item.innerText.trim())`
