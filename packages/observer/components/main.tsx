@@ -96,7 +96,11 @@ function Components(): VNode {
         <Opened dialog={({ close }) => <SettingsDialog showKeys={ignore} close={close} />} />
       </StateFrame>
       <StateFrame name="palette" script={conversation()}>
-        <Opened dialog={({ close }) => <Palette turn={ignore} toSearch={ignore} openDialog={ignore} close={close} />} />
+        <Opened
+          dialog={({ close }) => (
+            <Palette turn={ignore} toSearch={ignore} openDialog={ignore} close={close} />
+          )}
+        />
       </StateFrame>
     </main>
   )
