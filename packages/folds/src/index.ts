@@ -44,6 +44,7 @@ export {
   programEndedText,
   programEndedWords,
   proposerEndedText,
+  unansweredText,
 } from './mcp/program-ended.js'
 export { getCommandExitCode, getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shortenArguments } from './mcp/short-arguments.js'

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { ChatOptions, SpaceClient } from '@meup/agent-sdk'
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { Bounded, brief, onOneLine, programEndedText, suggest } from '@meup/folds'
+import { Bounded, brief, onOneLine, suggest, unansweredText } from '@meup/folds'
 import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { listAway, listToolServers } from '../lib/away.js'
@@ -87,7 +87,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     feed.onEnvelope(envelope)
   })
   space.on('unanswered', ({ agent }) => {
-    const line = `✗ ${programEndedText(agent)}. Your message has no answer: ask again`
+    const line = `✗ ${unansweredText(agent)}`
     feed.settled().then(() => view.notify(line), complain)
   })
   space.on('lost', () => pending.restart())

@@ -83,18 +83,19 @@ export function reloadOnDemand(
     isSignalled = true
     reloads.request()
   })
-  let watching: Promise<{ close(): Promise<void> }> | undefined
-  const failed = (error: unknown): void =>
-    void printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`)
+  let watching: Promise<{ close(): Promise<void> } | undefined> | undefined
+  const failed = (error: unknown): undefined => {
+    printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`)
+  }
   return {
     async watch({ file, directory }) {
       doApply = true
       const files = [file, join(directory, '.meup', 'tokens'), getSecretFolder(directory)]
-      watching = watchFiles(files, { settleMs: applyMs, changed: reloads.request, failed })
+      watching = watchFiles(files, { settleMs: applyMs, changed: reloads.request, failed }).catch(failed)
       await watching
     },
     announceEdits({ file }) {
-      watching = watchFiles([file], { settleMs: editMs, changed: reloads.request, failed })
+      watching = watchFiles([file], { settleMs: editMs, changed: reloads.request, failed }).catch(failed)
     },
     async stop() {
       await (await watching)?.close()

@@ -26,6 +26,10 @@ const abandonedReason = 'abandoned'
 /** The text for people about an ended program. */
 export const programEndedText = (participant: string): string => stoppedText(participant, programEndedWords)
 
+/** The text for the sender of a message that no program will answer any more. */
+export const unansweredText = (agent: string): string =>
+  `${programEndedText(agent)}. Your message has no answer: ask again`
+
 /** The text for people if the gateway ended the run of a participant. */
 export const stoppedText = (participant: string, words: string): string => `${participant} stopped: ${words}`
 

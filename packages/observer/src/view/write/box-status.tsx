@@ -1,4 +1,4 @@
-import { programEndedText } from '@meup/folds'
+import { unansweredText } from '@meup/folds'
 import type { VNode } from 'preact'
 import { useNow } from '../shared/hooks.js'
 import { useSpace } from '../shared/use-space.js'
@@ -36,7 +36,7 @@ function WaitingMessages(): VNode | null {
   if (lost !== undefined)
     return (
       <p class="typing dim" role="status">
-        {programEndedText(lost.agent)}. Your message has no answer: ask again
+        {unansweredText(lost.agent)}
       </p>
     )
   const own = time.isPast ? [] : model.waiting().filter(({ from }) => from === welcome?.you.id)
