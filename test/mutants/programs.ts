@@ -47,19 +47,27 @@ export const programs: readonly Mutant[] = [
   },
   // A question to two participants is given up when the program of one of them has ended.
   {
-    package: 'packages/agent-sdk',
-    function: 'Askees.apply',
-    replace: '?.every(',
-    by: '?.some(',
-    tests: ['packages/agent-sdk/test/programs.test.ts'],
+    package: 'packages/folds',
+    function: 'WaitingChats.#endProgram',
+    replace: 'asked.every(',
+    by: 'asked.some(',
+    tests: ['packages/folds/test/waiting.test.ts', 'packages/agent-sdk/test/programs.test.ts'],
   },
-  // The end of an earlier program ends questions to its successor.
+  // A question is given up when one of two programs of its agent ends.
   {
-    package: 'packages/agent-sdk',
-    function: 'Askees.apply',
-    replace: 'if (!this.#isAsked) return undefined',
+    package: 'packages/folds',
+    function: 'WaitingChats.#onPresence',
+    replace: ' && !this.#isPresent(id)',
     by: '',
-    tests: ['packages/agent-sdk/test/programs.test.ts'],
+    tests: ['packages/folds/test/waiting.test.ts', 'packages/agent-sdk/test/programs.test.ts'],
+  },
+  // A question is given up when the agent loses its connection.
+  {
+    package: 'packages/folds',
+    function: 'WaitingChats.#onPresence',
+    replace: 'if (hasEnded) ending.add(id)',
+    by: 'ending.add(id)',
+    tests: ['packages/folds/test/waiting.test.ts', 'packages/agent-sdk/test/programs.test.ts'],
   },
   // Runs and calls that an earlier version left open stay open forever.
   {
