@@ -1,7 +1,8 @@
 import { defaultGuard, isOpenProposal, type ProposalView, ProposalViews } from '@meup/folds'
 import { type AnyEnvelope, ProtocolError } from '@meup/protocol'
 import { expect, test } from 'vitest'
-import { decideOpen, findOpenProposal, formatProposal, toProposalJson } from '../src/lib/proposals.js'
+import { formatProposal, toProposalJson } from '../src/lib/proposal-text.js'
+import { decideProposal, findOpenProposal } from '../src/lib/proposals.js'
 
 const ts = '2026-01-02T03:04:05.000Z'
 const now = Date.parse(ts)
@@ -144,7 +145,7 @@ test('who decides too late reads who was faster, and anything else as the gatewa
         yield* envelopes
       },
     }) as never
-  await expect(decideOpen(http(log), 'p', late)).rejects.toThrow('no longer open: approved by carl')
-  await expect(decideOpen(http(log.slice(0, 1)), 'p', late)).rejects.toThrow('no proposal p is known')
-  expect(await decideOpen(http(log), 'p', async () => 'done')).toBe('done')
+  await expect(decideProposal(http(log), 'p', late)).rejects.toThrow('no longer open: approved by carl')
+  await expect(decideProposal(http(log.slice(0, 1)), 'p', late)).rejects.toThrow('no proposal p is known')
+  expect(await decideProposal(http(log), 'p', async () => 'done')).toBe('done')
 })

@@ -15,13 +15,8 @@ import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } fr
 import { promptForms } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
 import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
-import {
-  decideOpen,
-  findOpenProposal,
-  formatProposal,
-  readProposals,
-  toProposalJson,
-} from '../lib/proposals.js'
+import { formatProposal, toProposalJson } from '../lib/proposal-text.js'
+import { decideProposal, findOpenProposal, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 import { parseTimeout } from '../lib/times.js'
 
@@ -170,7 +165,7 @@ async function decide(
   try {
     const proposal = findByPrefix(space.proposals.list(), start, 'proposal')
     const open = proposal ?? (await explainMissing(start, space.id, flags))
-    await decideOpen(createHttpClient(flags), open.id, () => act(space, open))
+    await decideProposal(createHttpClient(flags), open.id, () => act(space, open))
   } finally {
     space.close()
   }

@@ -26,7 +26,8 @@ import { summarizeProposal } from '@meup/observer/model'
 import { type AnyEnvelope, Kind, ProtocolError } from '@meup/protocol'
 import type { FormFiller } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
-import { decideOpen, findOpenProposal, formatOutcome, formatTarget, readProposals } from '../lib/proposals.js'
+import { formatOutcome, formatTarget } from '../lib/proposal-text.js'
+import { decideProposal, findOpenProposal, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 
 /** Maximum characters of a proposal's reason. */
@@ -344,6 +345,6 @@ export class ProposalDecider {
   async #with(start: string, act: (space: SpaceClient, id: string) => Promise<string>): Promise<string> {
     const known = findByPrefix(this.#space.proposals.list(), start, 'proposal')
     const { id } = known ?? findOpenProposal(await readProposals(this.#http), start, Date.now())
-    return decideOpen(this.#http, id, () => act(this.#space, id))
+    return decideProposal(this.#http, id, () => act(this.#space, id))
   }
 }
