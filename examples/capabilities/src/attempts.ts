@@ -4,12 +4,12 @@ import { ProtocolError } from '@meup/protocol'
 export const kinds = ['reasoning.start', 'reasoning.thought', 'reasoning.conclusion', 'chat'] as const
 type Tried = (typeof kinds)[number]
 
-/** The gateway's answer to each kind: `accepted`, or the code of the refusal. */
+/** The gateway's answer to an envelope of each kind: `accepted`, or the code of the refusal. */
 export type Answers = Readonly<Record<Tried, string>>
 
 /**
  * Sends an envelope of each kind, one after another. Thoughts and conclusions are sent in the run that this agent has begun or,
- * if it may not begin one, in `someonesRun`. Returns the run as well.
+ * if it may not begin one, in `someonesRun`. Also returns the id of that run.
  */
 export async function tryAll(
   space: SpaceClient,

@@ -11,7 +11,7 @@ import { type Answers, kinds, tryAll } from './attempts.js'
 const yes = 'accepted'
 const no = 'capability_violation'
 
-/** The answers that each agent should get, by space.yaml. */
+/** The answers that each agent should get with its capabilities in space.yaml. */
 const expected: Readonly<Record<string, Answers>> = {
   thinker: { 'reasoning.start': yes, 'reasoning.thought': yes, 'reasoning.conclusion': yes, chat: no },
   starter: { 'reasoning.start': yes, 'reasoning.thought': no, 'reasoning.conclusion': no, chat: no },

@@ -20,7 +20,7 @@ async function judge(run: Reasoning): Promise<Verdict> {
   const measures = compare(parseLoadReport(report.text))
   for (const { figures, limit, isKept } of measures) {
     const judgement = isKept ? 'acceptable' : 'not acceptable'
-    // The phase is set, because the word "error" in the text would make the thought look like a failure.
+    // Without a phase, the gateway would classify the thought as a failure, because its text contains the word "error".
     await run.thought(`${figures} is ${judgement}: ${limit} is allowed.`, { phase: 'thinking' })
   }
   const exceeded = measures.filter(({ isKept }) => !isKept)

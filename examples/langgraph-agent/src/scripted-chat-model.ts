@@ -10,7 +10,7 @@ export interface Step {
   readonly calls?: readonly { readonly name: string; readonly args: object }[]
 }
 
-/** Chooses the next step by the results of tools since the question. */
+/** Chooses the model's next step. `results`: the tool results since the last question. */
 export type Script = (results: readonly string[], signal?: AbortSignal) => Step | Promise<Step>
 
 /** A chat model that answers by a script, word by word. */

@@ -1,7 +1,7 @@
 import { connect } from '@meup/agent-sdk'
 import { chooseModel } from './choose-model.js'
 
-// Chosen first, because it ends the program if a key is missing.
+// Chosen before connecting, because `chooseModel` ends the program if a key is missing.
 const chosen = chooseModel(process.env)
 
 // MEUP_URL, MEUP_SPACE and MEUP_TOKEN set the gateway, the space and the participant.

@@ -2,7 +2,7 @@ import { type Deed, type ModelRequest, type ScriptedModel, scriptedModel } from 
 
 /** Plays a model that reviews: it lists the reports, reads one, and answers from its content. */
 export const reviewerScript = (): ScriptedModel =>
-  // The provider is one that summarizes reasoning, so that the reasoning is shown.
+  // The SDK shows reasoning as thoughts only for providers that are known to send summaries, such as OpenAI.
   scriptedModel((request) => answer(resultsOf(request)), { provider: 'openai.script', modelId: 'script' })
 
 function answer([listing, report]: readonly string[]): readonly Deed[] {
@@ -25,7 +25,7 @@ function answer([listing, report]: readonly string[]): readonly Deed[] {
   ]
 }
 
-/** Lists the results of tools since the last question. */
+/** Lists the tool results since the last question. */
 function resultsOf({ prompt }: ModelRequest): string[] {
   const since = prompt.slice(prompt.findLastIndex(({ role }) => role === 'user') + 1)
   return since.flatMap(({ role, content }) =>

@@ -1,7 +1,7 @@
 import { type AgentEvent, type AgentRun, framingRule, offerTools, runAgent, type Turn } from '@meup/agent-sdk'
 import { Agent, type FunctionTool, type Model, Runner, type RunStreamEvent, tool } from '@openai/agents'
 
-/** Parameters of a non-strict tool: any JSON Schema. */
+/** Parameters of a tool without OpenAI's strict mode: any JSON Schema. */
 type Parameters = Extract<FunctionTool['parameters'], { additionalProperties: true }>
 
 /** Answers a turn with an agent of the OpenAI SDK that has the tools of the space. */
@@ -23,7 +23,7 @@ function createAgent(model: string | Model, instructions: string, { tools }: Age
   })
 }
 
-// The runner would also send traces to OpenAI's dashboard.
+// Tracing is disabled, because the runner would otherwise send traces to OpenAI's dashboard.
 const runner = new Runner({ tracingDisabled: true })
 
 /** Yields the model's thoughts and text as they are generated. */

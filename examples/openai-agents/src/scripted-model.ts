@@ -7,7 +7,7 @@ export interface Step {
   readonly calls?: readonly { readonly name: string; readonly args: object }[]
 }
 
-/** Chooses the next step by the results of tools since the question. */
+/** Chooses the model's next step. `results`: the tool results since the last question. */
 export type Script = (results: readonly string[], signal?: AbortSignal) => Step | Promise<Step>
 
 type Done = Extract<StreamEvent, { type: 'response_done' }>['response']

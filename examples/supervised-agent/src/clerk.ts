@@ -32,8 +32,8 @@ async function archive(run: Reasoning, file: string, why: string): Promise<strin
 }
 
 /**
- * Names who approved a call. `call` works the same whether the gateway lets the agent call or only propose; the result has the
- * approver.
+ * Names the approver of a call, if it had one. `run.call` calls the tool or, if the agent may only propose, proposes the call
+ * and waits; the result of an approved proposal contains the approver.
  */
 const leaveFor = ({ approvedBy }: ToolResult): string =>
   approvedBy === undefined ? '' : ` (with the leave of ${approvedBy})`

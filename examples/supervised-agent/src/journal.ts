@@ -23,7 +23,10 @@ export class Journal {
     console.log(`\n${this.#chapters}. ${title}\n`)
   }
 
-  /** The MCP and capability envelopes since the last call of `chapter`, as `ana mcp.request for mcp.proposal`. */
+  /**
+   * The MCP and capability envelopes since the last call of `chapter`, each as a text such as `ana mcp.request for
+   * mcp.proposal`.
+   */
   get acts(): readonly string[] {
     return this.#acts
   }

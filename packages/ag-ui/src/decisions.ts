@@ -44,7 +44,7 @@ export function encodeDecisions(
   return { frames: encodeFrames(makeId, answers, decider), latest }
 }
 
-/** Returns the proposal if the decider may make this decision. */
+/** Returns the proposal if the decider may make this decision, otherwise a refusal. */
 function checkAnswer(
   { proposal: id, isApproved }: ResumedDecision,
   index: number,
@@ -93,7 +93,8 @@ function readCall(proposal: Entry): ProposedCall {
 }
 
 /**
- * An approval has no payload: the gateway makes the proposed request [MEUP-4.20]; the rationale is the proposer's [MEUP-13.11].
+ * The envelope that approves a proposal. It has neither payload nor rationale: the gateway makes the request that was proposed
+ * [MEUP-4.20], with the proposer's rationale [MEUP-13.11].
  */
 const approval = (id: string, { id: correlationId }: Entry): EventFrame =>
   encodeEventFrame(id, { kind: Kind.mcpRequest, correlationId })

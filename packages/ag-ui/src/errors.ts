@@ -27,7 +27,7 @@ export const runTexts = {
   unreadable_log: 'The log cannot be read. Send the same message again later.',
 } as const
 
-/** Error codes of refusals; that of the others is `invalid_request`. */
+/** Error codes of refusals; refusals that are not listed here have the code `invalid_request`. */
 const codes: Readonly<Partial<Record<keyof typeof runTexts, ErrorCode>>> = {
   ...{ deep_body: 'invalid_json', not_an_input: 'invalid_json', unknown_agent: 'participant_not_found' },
   ...{ unknown_proposal: 'proposal_not_found', not_allowed: 'capability_violation' },

@@ -23,7 +23,7 @@ import {
 import { runTexts } from './errors.js'
 import type { AgUiRun } from './run.js'
 
-/** Maximum milliseconds of debt on the rate for work; beyond it a run ends. */
+/** Maximum milliseconds that a client needs to pay its debt to the rate limit for work; with a larger debt, its run ends. */
 const maxDebtMs = 5000
 
 /** Writes the events of a run to a server-sent event stream, and closes the stream when the run ends. */
@@ -71,7 +71,7 @@ export class RunFeed implements Feed {
   /** Handles live messages, or a delta of the answer. */
   send({ messages }: OutboundBatch): void {
     this.#send([...this.#toEvents(messages), ...this.#run.pause()])
-    // Unlike reading the log, a live feed cannot wait until the debt is paid, so the run ends.
+    // Reading the log pauses until the debt is paid; live envelopes cannot wait, so the run ends.
     if (this.#owesMs > maxDebtMs) {
       this.fail('rate_limited', runTexts.busy)
     }
@@ -116,7 +116,10 @@ export class RunFeed implements Feed {
 export const encodeEvents = (events: readonly AGUIEvent[]): Buffer =>
   Buffer.from(events.map((each) => `data: ${stringifyExact(each)}\n\n`).join(''))
 
-/** Units of work [MEUP-7.6]: for each applied envelope, and one more for this many bytes. */
+/**
+ * Cost in units of work [MEUP-7.6]: `envelope` for each applied envelope, and one more unit for each `bytesPerUnit` of its
+ * bytes.
+ */
 const cost = { envelope: 16, bytesPerUnit: 128 }
 
 /** Charges a client for following a turn, because each run applies all envelopes of the space's turns. */
@@ -126,7 +129,10 @@ export interface WorkAccount {
   /** Whether the client may make the proposed call, and so may approve it. */
   mayApprove(proposal: Envelope): boolean
   mayReject(proposal: Envelope): boolean
-  /** Charges for an applied envelope with this many bytes. Returns the milliseconds until the debt is paid. */
+  /**
+   * Charges the client's rate limit for an applied envelope with this many bytes. Returns the milliseconds until the debt is
+   * paid.
+   */
   settle(bytes: number): number
 }
 
@@ -155,14 +161,14 @@ export function createWorkAccount({ space, participant, rateLimitKey }: Caller):
   }
 }
 
-/** Maximum envelopes read at once, since their cost is charged afterwards. */
+/** Maximum envelopes per read of the log: their cost is charged only after the read. */
 const maxPageRows = 64
 
 interface TurnPlace {
   readonly visitor: Caller
   /** The id of the chat with the question, and the asked agent. */
   readonly question: { readonly id: string; readonly agent: string }
-  /** The turn has no envelope up to this seq. */
+  /** A seq before the turn's first envelope: reading starts after it. */
   readonly after: number
 }
 
@@ -221,7 +227,7 @@ export async function isTurnOver(turn: TurnPlace, { guard, settle }: WorkAccount
 
 /**
  * Reads the turn from the log, until `onMessage` returns `false`. Returns the seq up to which it has read; `undefined` if
- * stopped.
+ * `onMessage` has stopped it.
  */
 async function readTurn(
   { visitor, question, after }: TurnPlace,

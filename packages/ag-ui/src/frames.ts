@@ -13,7 +13,7 @@ export type MakeId = (...parts: readonly string[]) => string
 
 /**
  * Creates ids that are the same when a participant repeats a request. They are derived from the participant's token, which is
- * never logged, so that other participants cannot use an id first.
+ * never logged, so that other participants cannot guess an id and use it first.
  */
 export const createIdMaker =
   (token: string): MakeId =>

@@ -39,10 +39,13 @@ interface RunSettings {
 type Json = Readonly<Record<string, unknown>>
 
 const maxIdChars = 1000
-/** Twice the limit of an envelope: a client's state and tools may be nested deeper than messages, and are ignored. */
+/**
+ * Twice the nesting limit of envelopes: the state and tools in a request, which are ignored, may be nested deeper than
+ * messages.
+ */
 const maxDepth = 2 * maxNesting
 export const [defaultTimeoutSeconds, maxTimeoutSeconds] = [300, 3600]
-/** Maximum entries of `resume`: the number of proposals in a welcome. */
+/** Maximum entries of `resume`: a welcome lists at most this many proposals, too. */
 export const maxAnswers = 64
 const isParticipant = new RegExp(ParticipantId.pattern ?? '')
 

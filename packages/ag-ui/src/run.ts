@@ -26,7 +26,10 @@ import {
 import { type Envelope, Kind, stringifyExact } from '@meup/protocol'
 import { maxAnswers } from './input.js'
 
-/** Names of the event types for thoughts: clients reject a run with unknown event types. */
+/**
+ * Event types for thoughts, of which a client chooses one: `reasoning` for AG-UI 1.0, `thinking` for older versions. Clients
+ * reject a run with event types that they do not know.
+ */
 export const thoughtEvents = ['reasoning', 'thinking'] as const
 export type ThoughtEvents = (typeof thoughtEvents)[number]
 
@@ -206,7 +209,7 @@ export class AgUiRun {
     return [...this.#open(id), ...(text === '' ? [] : [contentEvent(id, text)])]
   }
 
-  /** Starts a message unless it is open. A message that has ended continues under the same id. */
+  /** Starts a message unless it is open. If the message has already ended, this starts it again under the same id. */
   #open(messageId: string): AGUIEvent[] {
     if (this.#message === messageId) return []
     const closing = this.#close()

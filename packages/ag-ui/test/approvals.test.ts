@@ -76,7 +76,7 @@ describe('an interrupt', () => {
     expect(message.endsWith(`\n${exact}`)).toBe(true)
   })
 
-  /** An AG-UI run that was interrupted by a proposal about the question, outside of any context. */
+  /** An AG-UI run that was interrupted by a proposal which belongs to the question, but not to a reasoning context. */
   async function waiting() {
     const eraser = ['*', 'space.erase', 'observe.targeted']
     const staged = await stage({ participants: { ...participants, eraser }, humans: [...humans, 'eraser'] })
@@ -280,7 +280,7 @@ describe('an approval', () => {
       { clock },
     )
     clock.advance(1000)
-    // `HttpAgent` refuses to answer an expired interrupt, so a new page answers it.
+    // The client of the first page, `HttpAgent`, refuses to answer an expired interrupt, so a new page answers it.
     const again = new Page(url, 'ana')
     const resumed = again.run({}, [approve('p1')])
     await ben.accepted(answer(question, 'too late'))

@@ -16,7 +16,10 @@ async function running(page?: Page) {
   const write = writer(ben, question)
   /** The messages after the question and the thought. */
   const texts = (): unknown[] => shown.shown.slice(2)
-  /** Sends the first delta until the page shows it: the run may not follow live envelopes yet, and deltas are not stored. */
+  /**
+   * Sends the first delta repeatedly, until the page shows it: deltas are not stored, so any that is sent before the run
+   * follows live envelopes is lost.
+   */
   const shows = async (text: string): Promise<void> => {
     const again = (): unknown[] => {
       write(0, text)

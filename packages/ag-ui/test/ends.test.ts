@@ -10,7 +10,7 @@ const visibility = (reasoningVisible: boolean) => ({
   payload: { context: 'run', reasoningVisible },
 })
 
-/** An active turn. `end`: waits for the last event of its run. */
+/** A turn that ben has begun, in a run of ana that shows it. `end`: waits for the last event of ana's run. */
 async function underWay(props = {}, options: Parameters<typeof stage>[0] = {}) {
   const staged = await stage(options)
   const page = new Page(staged.url, 'ana')
@@ -20,7 +20,7 @@ async function underWay(props = {}, options: Parameters<typeof stage>[0] = {}) {
   const question = await beginTurn(staged.ben)
   await expect.poll(() => page.shown).toContain('reasoning how to do it')
   const end = async () => {
-    // A failed run rejects; the test checks its last event.
+    // The promise rejects if the run failed; tests check the last event instead.
     await running.catch(() => {})
     return seen.at(-1)
   }

@@ -91,7 +91,10 @@ export const propose = (id: string, more: Sent = {}): Sent => ({
   ...more,
 })
 
-/** Moves an envelope out of ben's private run, to the question, so that all participants may read it. */
+/**
+ * Returns the envelope without its context, ben's private run, and with a reference to the question, so that all participants
+ * may read it.
+ */
 export function outside({ context: _, ...envelope }: Sent, question: string): Sent {
   return { ...envelope, correlationId: question }
 }

@@ -2,7 +2,7 @@ import { Unreadable } from './unreadable.js'
 
 export interface DiffLine {
   readonly change: 'added' | 'removed' | 'kept'
-  /** Number of the line after the change; for a removed line, before it. */
+  /** Line number in the changed file; for a removed line, in the original file. */
   readonly number: number
   readonly text: string
 }

@@ -74,7 +74,7 @@ export class AuditFile {
     const Sqlite = loadSqlite()
     let db: Database.Database | undefined
     try {
-      // Created first, so that only its owner can read and write the file.
+      // Created here with restricted permissions, because SQLite would let other users read the file.
       closeSync(openSync(path, 'a', 0o600))
       db = new Sqlite(path, { timeout: busyMs })
       return new AuditFile(db, of)
@@ -120,7 +120,7 @@ export class AuditFile {
     return { turns, steps }
   }
 
-  /** Turns that were running when last read: up to `limit`, by id, after the id `after`. */
+  /** Turns that were running when their state was last read: up to `limit`, by id, from the first id after `after`. */
   runningTurns(after: string, limit: number): RunningTurn[] {
     return this.#statements.running
       .all(after, limit)

@@ -112,7 +112,10 @@ class AuditExport {
     }
   }
 
-  /** Reads pages, newest first, until one has no new steps; further back for runs whose thoughts became visible. */
+  /**
+   * Reads pages of steps, newest first, until a page has no new steps; if thoughts of runs became visible since the last poll,
+   * at least back to the start of the oldest of these runs.
+   */
   async #readNew(): Promise<Added> {
     const before = this.#hidden
     const hidden = await readHiddenRuns(this.#http)

@@ -24,8 +24,8 @@ export function addAcp(program: Command): void {
 /** Resolves when the client disconnects, or on SIGINT or SIGTERM. Only ACP messages are written to stdout. */
 async function serveAcp({ to, ...flags }: AcpFlags): Promise<void> {
   const http = createHttpClient(flags)
-  // Imported before entering, because replayed envelopes are delivered immediately. Imported lazily, because only this command
-  // needs it.
+  // Imported before joining the space, because replayed envelopes would otherwise arrive before the server handles them.
+  // Imported lazily, because only this command needs it.
   const server = await import('@meup/acp/serve')
   const space = await enterSpace(flags, { openProposals: true })
   announceConnection(space, printNotice)

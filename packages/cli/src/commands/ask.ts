@@ -68,8 +68,8 @@ export function addAsk(program: Command): void {
 }
 
 /**
- * The addressees and the question. Without other names, those that the question begins with are meant, as in `join`:
- * `@bot Why?`.
+ * Separates the addressees from the question. If none are given by name or `--to`, the mentions at the beginning of the
+ * question are the addressees, as in `meup join`: `@bot Why?`.
  */
 export function readAddressees(words: readonly string[], to: readonly string[] = []) {
   const [question = '', ...first] = words.toReversed()

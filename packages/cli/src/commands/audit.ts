@@ -112,7 +112,7 @@ interface TrailFlags extends ConnectionFlags, PeriodFlags {
 
 /** Steps per request: the gateway's maximum. */
 const pageSize = 1000
-/** Characters of a step's content per line. */
+/** Maximum characters of a step's content on its line. */
 const maxContentChars = 200
 
 /** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
@@ -171,7 +171,7 @@ export function trailLine(step: AuditStep): string {
   return `${created_at}  ${agent} ${turn}${asked}  ${phase}: ${brief(content, maxContentChars)}${callText(step)}${formatLinks(step)}${allowed}`
 }
 
-/** Characters of a call's arguments, and of its reason. */
+/** Maximum characters of a call's arguments, and of its reason. */
 const maxCallChars = 200
 
 function callText({ parameters, rationale }: AuditStep): string {

@@ -51,8 +51,8 @@ export function addCall(program: Command): void {
             onProgress: () => {}, // A handler requests progress notifications, which restart --timeout.
             onProposal: ({ id }) => printNotice(`waiting for approval of proposal ${id}`),
           })
-        // An abort sends the cancellation within one turn of the event loop, so it suffices to wait for the next turn: closing
-        // the connection flushes it.
+        // On an interrupt, the client sends the cancellation within one turn of the event loop, and closing the connection
+        // flushes it, so it suffices to wait for the next turn.
         const { content, data } = await runInterruptible(call, () => nextTurn())
         const result = { content, ...omitUndefined({ structuredContent: data }) }
         if (flags.json) printJson<JsonOf<'call'>>(result)

@@ -80,7 +80,7 @@ async function readGatewayHosts(): Promise<readonly string[]> {
 async function serveMcp(port: number | undefined, flags: ServeFlags): Promise<void> {
   const access = port === undefined ? undefined : { port, ...accessToken(flags.accessTokenFile) }
   const http = createHttpClient(flags)
-  // Imported before entering, because replayed envelopes are delivered immediately.
+  // Imported before joining the space, because replayed envelopes would otherwise arrive before the server handles them.
   const server = await loadServer()
   const space = await enterSpace(flags, { openProposals: true })
   announceConnection(space, printNotice)

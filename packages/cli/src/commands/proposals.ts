@@ -89,7 +89,7 @@ function showProposal(id: string, flags: ConnectionFlags): Promise<void> {
   })
 }
 
-/** Characters of a proposal's reason. */
+/** Maximum characters of a proposal's reason. */
 const maxReasonChars = 2000
 
 const describeExactly = (proposal: OpenProposal): string[] => [
@@ -171,7 +171,10 @@ async function decide(
   }
 }
 
-/** Throws the reason why the connection has no such proposal: none is open, or this participant has already rejected it. */
+/**
+ * Throws the reason why the connection does not have this proposal: it is not open, or this participant has already rejected
+ * it.
+ */
 async function explainMissing(start: string, by: string, flags: ConnectionFlags): Promise<never> {
   const { id } = findOpenProposal(await readProposals(createHttpClient(flags)), start, Date.now())
   throw new ProtocolError('forbidden', `${by} has rejected ${id} already; leave it to others`)

@@ -87,7 +87,7 @@ async function follow(flags: WatchFlags): Promise<void> {
   }
 }
 
-/** Reads the calls that printed results answer, if the log is printed from a later seq. */
+/** Reads the calls that printed results belong to, if the printed part of the log begins after these calls. */
 class EarlierCalls {
   readonly #http: HttpClient
   readonly #known = new Bounded<true>(maxCalls)

@@ -219,7 +219,7 @@ const codingAgent = {
   unasked: Type.Optional(oneOf('stop', 'report')),
 }
 
-/** Limits of an MCP server: besides rates, which others have too, the time that a call may take. */
+/** Limits of an MCP server: `rates`, which other participants have too, and `callMs`, the time that a call may take. */
 const serverLimits = {
   limits: Type.Optional(map({ rates: Type.Optional(rates), callMs: Type.Optional(atLeast(1)) })),
 }
