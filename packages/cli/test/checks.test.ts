@@ -62,7 +62,7 @@ describe('node', () => {
   })
 })
 
-/** `present` and `past`: seconds by which other clocks differ from this one. */
+/** Seconds from this machine's clock to the gateway's clock (`present`), and to the newest time in the log (`past`). */
 test.for([
   [{ present: undefined, past: undefined }, true],
   [{ present: -2, past: -100 }, true],

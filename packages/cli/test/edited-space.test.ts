@@ -13,7 +13,7 @@ participants:
   ana: { kind: human, capabilities: [chat] }
 `
 
-/** Runs what announces changes of a space.yaml, whose gateway does not watch it. */
+/** Announces edits of a space.yaml that the gateway does not apply by itself; `said` returns the printed announcements. */
 function announce() {
   const path = join(folderWith({ 'space.yaml': text }), 'space.yaml')
   const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
@@ -37,7 +37,7 @@ test.for([
   ['a mistake', `${text}surprise: 1\n`],
 ])('a space.yaml saved with %s is announced, and not applied', async ([, next]) => {
   const { path, reload, said } = announce()
-  // The watch begins some time later: writes until it is noticed.
+  // The file watcher starts asynchronously: saves the file again, until a save is announced.
   await expect
     .poll(
       () => {

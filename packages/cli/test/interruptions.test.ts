@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { RunInterrupter } from '../src/join/interruptions.js'
 import { envelope } from './support/turns.js'
 
-/** Lists the works that ana may interrupt after these envelopes, and interrupts them. */
+/** Lists the runs and answers that ana may interrupt after these envelopes, and interrupts them. */
 async function interrupting(all: readonly AnyEnvelope[], runs: readonly string[] = []) {
   const sent: Draft[] = []
   const space = {

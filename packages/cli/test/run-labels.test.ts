@@ -3,7 +3,10 @@ import { CommandRunner } from '../src/join/command-runner.js'
 import { RunInterrupter } from '../src/join/interruptions.js'
 import { envelope } from './support/turns.js'
 
-/** Ana in a space with these runs, whose envelopes she has seen unless `isLate`. */
+/**
+ * The commands of ana in a space with three open runs. `isLate`: ana joined after their start, and has not seen their
+ * envelopes.
+ */
 function enter(isLate = false) {
   const runs = ['e3', 'e4', 'e5'].map((context) => ({ context, owner: context === 'e5' ? 'eve' : 'bot' }))
   const asked: [question: string, choices: readonly string[]][] = []

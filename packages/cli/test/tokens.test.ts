@@ -145,7 +145,7 @@ test('warns of a token that others may read, and of one that browsers cannot sen
   ])
 })
 
-/** Workers wait for each other, so that all of them look for the files at the same time. */
+/** Code of a worker that waits until all workers have started, so that all look for the token files at the same time. */
 const start = `
   const { workerData: { module, directory, ids, gate, count }, parentPort } = require('node:worker_threads')
   import(module).then(({ ensureTokens }) => {

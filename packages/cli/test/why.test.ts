@@ -73,7 +73,7 @@ async function open(more: readonly Sent[] = []) {
     if (receipts[0] !== undefined) seqs.set(envelope.id, receipts[0].seq)
   }
   const http = new HttpClient({ ...target, token: testToken('ana') })
-  // Decisions are logged asynchronously.
+  // The gateway logs its decisions about refused envelopes asynchronously.
   await vi.waitFor(async () => {
     const { envelopes } = await http.readLogPage({ kind: 'system.decision' })
     expect(envelopes).toHaveLength([...story, ...more].length - seqs.size)
@@ -93,7 +93,7 @@ describe('an act is found', () => {
     const { find, seqs } = await open()
     for (const ref of ['delete-old', 'delete-o', `#${seqs.get('delete-old')}`])
       expect(await find(ref)).toEqual(['delete-old'])
-    // Not only calls but messages can be explained, too.
+    // Chat messages can be explained, too, not only calls.
     expect(await find('ask-janitor')).toEqual(['ask-janitor'])
   })
 

@@ -169,7 +169,7 @@ export class CommandRunner {
     if (act !== undefined) view.print(formatExplanation(await explainAct(this.#http, act), this.#http))
   }
 
-  /** The participants from the gateway's HTTP list: without the right to read all envelopes, the connection misses pauses. */
+  /** Lists the participants from the HTTP API: the connection does not receive all pauses if it may not read all envelopes. */
   async #participants(start: string): Promise<string[]> {
     const { space } = this.#context
     const { participants } = await this.#http.readParticipants()
@@ -187,7 +187,10 @@ export class CommandRunner {
     if (work !== undefined) view.notify(await interrupting.stop(work))
   }
 
-  /** Returns the index of the run to interrupt. Does not ask if a single run answers this participant. */
+  /**
+   * Returns the index of the run to interrupt. Asks the user, unless a number is given or a single run answers this
+   * participant.
+   */
   async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
     if (number !== undefined) {
       const at = Number(number) - 1

@@ -5,7 +5,7 @@ import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 /** Maximum number of remembered questions and runs. */
 const maxRemembered = 1000
 
-/** A run, or an answer that is written to this participant without one. `id`: the run's context, or the question. */
+/** A run, or an answer to this participant that is written outside of any run. `id`: the run's context, or the question. */
 interface Interruptible {
   readonly id: string
   readonly owner: string
@@ -97,7 +97,7 @@ export class RunInterrupter {
     return areMine ? works.filter(({ id }) => !this.#stopped.get(id)) : []
   }
 
-  /** Asks a run to stop; takes back a question that is answered without one. */
+  /** Asks a run to stop; if the answer is written outside of any run, withdraws the question instead. */
   async stop({ id, owner, isRun }: Interruptible): Promise<string> {
     this.#stopped.set(id, true)
     const { to } = this.#asked.get(id) ?? {}

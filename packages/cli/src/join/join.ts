@@ -62,7 +62,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     style: getStdoutStyle(),
     atWork,
     previews: view.lines !== undefined,
-    // If calls are shown as they are made, one line per finished turn is enough.
+    // A view that shows thoughts in a terminal also shows calls as they are made: one line per finished turn is enough there.
     isWhole: () => view.lines === undefined || flags.reasoning === true || !view.showsThoughts,
   })
   const { head } = space.welcome.space
@@ -76,7 +76,7 @@ export async function join(flags: JoinFlags): Promise<void> {
     if (tool !== undefined) tools.set(tool, true)
     const following = live.onEnvelope(envelope)
     if (envelope.kind !== Kind.mcpProposal || view.filter?.includes(envelope) === false) return following
-    // The proposal counts as shown once the card is printed, which may be later.
+    // A function, to be called once the envelope is printed: `card` records the time from which the proposal counts as shown.
     return () => ({ preview: [], block: pending.card(envelope.id) })
   }
   const feed = new ConversationFeed(view, follow, beginning)

@@ -103,7 +103,7 @@ export class LiveTurns {
     let looked = 0
     for await (const turn of this.#http.readTurns(agent, { limit: 20, sizes: true })) {
       const { completed_at, reasoning } = turn
-      // A turn has the timestamp of the envelope that ended it.
+      // `completed_at` is the timestamp of the envelope that ended the turn.
       if (completed_at === endedAt && reasoning !== null && this.#isNew(reasoning)) {
         return this.#isWhole()
           ? reasoningBlock(reasoning, this.#style)

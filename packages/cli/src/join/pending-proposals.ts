@@ -94,7 +94,7 @@ export class PendingProposals {
 
   /**
    * The proposal that `y` and `n` decide: the oldest that this participant may decide. `since`: time from which on `y` and `n`
-   * mean it; `undefined` if it was not shown in full.
+   * refer to this proposal; `undefined` if it was not shown in full.
    */
   offer(
     now = Date.now(),
@@ -129,7 +129,7 @@ export class PendingProposals {
           : ['y/n · ', '/always']
     const { source, parameters, rationale, programEnded } = shown
     const left = programEnded ? `${proposerEndedText(source.from)} · ` : ''
-    // Arguments such as a shell command say more than the tool's name.
+    // Shows the arguments in place of the tool's name, because arguments such as a shell command say more.
     const act = brief(shortenArguments(parameters) ?? formatTarget(shown), 60)
     return `⚠ ${open.length} pending · ${left}${keys}${source.from}: ${act} — ${brief(reasonText(rationale), 60)} · ${more}`
   }

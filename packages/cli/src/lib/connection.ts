@@ -28,7 +28,10 @@ export interface ConnectionFlags {
 export const withConnection = (command: Command, json = 'print envelopes as JSON, one a line'): Command =>
   withTarget(command).option('--json', json)
 
-/** Adds the options of commands that use a space, without `--json`. */
+/**
+ * Adds the options of commands that use a space, without `--json`. If no space is named, the command uses the only one that the
+ * token opens.
+ */
 export const withTarget = (command: Command): Command =>
   addTargetOptions(command).hook('preAction', async (_, chosen) => {
     const readsFile = chosen.args.length > 0 && chosen.registeredArguments[0]?.name() === 'file'
@@ -37,7 +40,7 @@ export const withTarget = (command: Command): Command =>
     if (space !== undefined) chosen.setOptionValue('space', space)
   })
 
-/** The same for commands that do without a connection. */
+/** Adds the options that select a space. Unlike `withTarget`, does not ask the gateway for the space if none is named. */
 export const addTargetOptions = (command: Command): Command =>
   command
     .option('--url <url>', 'address of the gateway (default: MEUP_URL, or the one running in this folder)')
@@ -94,8 +97,8 @@ export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
 export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
 
 /**
- * The space of a gateway elsewhere, if none is named: the only one that the token opens. Throws `UsageError` if it opens
- * several.
+ * The space to use if a gateway outside of this folder is chosen, but no space: the only one that the token opens. Throws
+ * `UsageError` if it opens several.
  */
 async function findOnlySpace(flags: ConnectionFlags): Promise<string | undefined> {
   if (isSpaceKnown(flags)) return undefined
@@ -111,7 +114,7 @@ function isSpaceKnown(flags: ConnectionFlags): boolean {
     resolveTarget(flags)
     return true
   } catch (error) {
-    // The command itself throws other errors.
+    // Other errors are not about the space; the command throws them when it resolves the target itself.
     return !(error instanceof ConnectionError && error.details.option === 'space')
   }
 }
@@ -130,7 +133,7 @@ function buildConnectOptions(flags: ConnectionFlags): ConnectOptions {
   mustRun(flags)
   const as = flags.as ?? defaultPerson(space)
   const token = tokenFile === undefined ? undefined : readToken(tokenFile)
-  // Commands are observers: they decline requests and do not replace another session.
+  // Commands are observers: they decline requests, and do not replace the participant's other connections.
   const observer = { unhandled: 'decline', session: false, reconnect: { maxMs: maxReconnectMs } } as const
   return omitUndefined({ url, space, as, token, ...observer })
 }

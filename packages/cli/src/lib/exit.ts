@@ -98,7 +98,7 @@ function explainError(error: unknown): string {
   if (!(error instanceof ProtocolError)) return formatError(error)
   if (error.code === 'payload_too_large')
     return `${formatError(error)}; send a part of it, or raise limits.maxEnvelopeBytes in space.yaml`
-  // Replaces the gateway's advice about tokens, which is addressed to authors of clients.
+  // Replaces the advice in the gateway's message about tokens: it addresses authors of clients, not users of commands.
   const [what = ''] = error.message.split('. ')
   if (what.startsWith('A token is required')) return `${addRemedy(what, 'no_token')} (${error.code})`
   if (what.startsWith('Invalid token')) return `${addRemedy(what, 'wrong_token')} (${error.code})`

@@ -119,7 +119,7 @@ async function announce(
   if (isRevoked)
     printNotice(`… ${name} is not started, because its token is revoked; meup token create ${name} makes one`)
   const isAbsent = state === 'missing' || state === 'revoked'
-  // The token is created or changed even if it is usable: once the gateway accepts the new one, it has reloaded.
+  // Gives the server a new token even if it has a usable one: once the gateway accepts the new token, it has reloaded.
   const verb = isRevoked || !isStarted ? undefined : isAbsent ? 'create' : 'rotate'
   const tokens = verb === undefined ? [] : changeTokens(config, verb, selection)
   const gateway = await notifyGateway(directory, {
@@ -135,7 +135,10 @@ async function announce(
   return { ...started, tokens }
 }
 
-/** Maximum waits until programs follow a reload, and until a program starts, which may install a package; poll interval. */
+/**
+ * Maximum milliseconds until a reload shows in the states of programs, and until a program starts, which may install a package;
+ * poll interval.
+ */
 const [followMs, startMs, lookMs] = [5000, 60_000, 100]
 
 /** Waits until the program runs or has failed. */

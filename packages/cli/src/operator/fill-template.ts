@@ -38,7 +38,7 @@ export function listOthers(name: TemplateName): string[] {
   return Object.keys(participants).filter((id) => id !== 'ana' && id !== templates[name].agent)
 }
 
-/** The `key` in the template: optional, since a local model may not need one. */
+/** The API key in the template's space.yaml: empty if the variable is not set, since a local model may not need a key. */
 const localKey = `\${MODEL_API_KEY:-}`
 
 function modelFile({ provider, model, baseURL }: ModelChoice, local: string): string {
@@ -60,7 +60,7 @@ function readFolder(folder: string): Record<string, string> {
   )
 }
 
-/** Replaces words that are YAML scalars or precede a slash in one; leaves the rest of the text unchanged. */
+/** Replaces words that are a whole YAML scalar, or its part before a slash; leaves the rest of the text unchanged. */
 function renameIn(text: string, words: Readonly<Record<string, string>>): string {
   const edits: (readonly [from: number, to: number, name: string])[] = []
   visit(parseDocument(text), {

@@ -63,7 +63,7 @@ interface AgentLinesOptions {
 
 /** Maximum indentation; deeper contexts are named by their path. */
 const maxIndentDepth = 3
-/** Limits of a text, in characters, and of a tool's output, in lines. */
+/** Maximum characters of a text, and maximum lines of a tool's output. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
 /** Maximum number of calls without a response, and of finished calls. */
 const maxCalls = 1000

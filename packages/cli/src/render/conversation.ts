@@ -46,7 +46,7 @@ export class Conversation implements LineRenderer {
   readonly #describer = new Describer(defaultGuard, (context) => this.#contexts.get(context)?.owner)
   readonly #render: ((text: string) => readonly string[]) | undefined
 
-  /** `render` renders Markdown; without it, texts stay as written. Gets printable text; its lines are printed unchanged. */
+  /** `render` renders Markdown of printable text; its lines are printed unchanged. Without `render`, texts stay as written. */
   constructor(render?: (text: string) => readonly string[]) {
     this.#render = render
   }
@@ -96,7 +96,7 @@ export const isBackground = ({ kind, payload }: AnyEnvelope): boolean =>
   (kind === Kind.mcpRequest && isNotification(payload)) ||
   (kind === Kind.systemPresence && isQuiet(payload))
 
-/** Starts and ends of programs are already visible from presence and runs. */
+/** Whether a presence only reports that a program has started or ended: users see this from other presences and from runs. */
 const isQuiet = ({ event, program, session }: PresencePayload): boolean =>
   (program !== undefined && !isFailure(program)) ||
   (event === 'update' && session !== undefined && session.event !== 'replaced')

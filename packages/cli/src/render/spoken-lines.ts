@@ -67,7 +67,7 @@ export class SpokenLines implements LineRenderer {
   }
 }
 
-/** Removes the symbols that `reasoningLines` of folds draws; keeps the indentation. `[]` for an empty line. */
+/** Removes the symbols that `reasoningLines` of @meup/folds draws; keeps the indentation. `[]` for an empty line. */
 export function speakLine(line: string): string[] {
   const spoken = stripVTControlCharacters(line)
     .replace(/^( *)┄ *(?:↳ *)?/, '$1')

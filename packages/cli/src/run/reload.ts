@@ -104,7 +104,7 @@ export function reloadOnDemand(
   }
 }
 
-/** Whether the file now says something else than what applies, or has mistakes. */
+/** Whether the configuration file differs from the running configuration, or has mistakes. */
 function isEdited(current: Config, read: () => Config): boolean {
   try {
     return !isSame(current, read())
@@ -278,8 +278,8 @@ export function createSerialTask(task: () => Promise<void>): {
 }
 
 /**
- * Milliseconds to wait after a change, since editors write a file in several steps. Commands that change the file send SIGHUP
- * then; before an edit is announced, it is waited for.
+ * Milliseconds without a further change before files are applied, and before an edit is announced: editors write a file in
+ * several steps. An announcement waits longer, because commands that edit the file then send SIGHUP, which applies it.
  */
 const [applyMs, editMs] = [100, 1000]
 

@@ -78,7 +78,7 @@ function mustStart(required: readonly string[], started: readonly string[]): voi
   if (label !== undefined) throw new UsageError('token_missing', { participant: label, state: 'revoked' })
 }
 
-/** Time for a required program to join; default of its `startTimeout`. */
+/** Milliseconds that a required program has to join if it has no `startTimeout`. */
 const requiredMs = 120_000
 
 /** Labels of the required programs, with the time for each to join. Throws `UsageError` for an unknown name. */

@@ -115,7 +115,7 @@ export function findSources(
 ): Sources {
   const found = new Map<string, Version>()
   const scripts = namedIn(args).map((word) => resolve(cwd, word))
-  // A command outside of the space's folder is installed, not edited.
+  // A command outside of the space's folder is an installed program, so it is not watched for edits.
   const waiting = [...(command.startsWith(directory + sep) ? [command] : []), ...scripts]
   for (const file of waiting) {
     if (found.has(file) || file.split(sep).includes('node_modules') || found.size >= maxFiles) continue

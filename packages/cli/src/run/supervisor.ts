@@ -180,9 +180,9 @@ export class Supervisor {
 }
 
 /**
- * Starts a program with a new session id, and notifies the gateway immediately when it ends, so that requests to it do not wait
- * for its return. If another program has joined as the same participant, this one is not restarted: both would replace each
- * other forever.
+ * Starts a program with a new session id, and notifies the gateway immediately when it ends, so that requests to its
+ * participant do not wait until it returns. If another program has joined as the same participant, this one is not
+ * restarted: both would replace each other forever.
  */
 async function startNamed(
   { program, connection }: ProgramAssignment,

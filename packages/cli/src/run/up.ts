@@ -45,7 +45,7 @@ export async function launch(
   if (control !== undefined) started.announceControl(control.path)
   const loading = import('./supervisor.js')
 
-  /** Opened first: if two processes start in one folder, only the first continues. */
+  /** Opens the control socket, before the gateway starts: if two processes start in one folder, only the first continues. */
   async function openControl(): Promise<ControlServer | undefined> {
     try {
       const requests = createControlRequests({

@@ -2,7 +2,10 @@ import type { ContextNode, HttpClient } from '@meup/agent-sdk/http'
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { SpaceMonitor, type Work } from './space-monitor.js'
 
-/** Time span and number of envelopes to read: `recent` for rates and last activity, `spent` for tokens. */
+/**
+ * Time span and numbers of envelopes to read back from the end of the log: `recent` for rates and last activity, `spent` for
+ * tokens.
+ */
 const recent = { ms: 60_000, min: 200, max: 2000 } as const
 const spent = { ms: 3_600_000, min: 0, max: 5000 } as const
 

@@ -25,7 +25,7 @@ const keysLine = '↑↓ choose · p pause, resume · k kick · i interrupt · w
 const [enter, leave] = ['\u001B[?1049h\u001B[?25l', '\u001B[?25h\u001B[?1049l']
 const [begin, end] = ['\u001B[?2026h\u001B[H', '\u001B[J\u001B[?2026l']
 
-/** Messages per second from which on a participant's row stays selected. */
+/** Messages per second from which on the busiest participant stays selected, even when others become busier. */
 const runawayRate = 1
 
 /** `meup top`: shows how busy participants are, with keys that pause, kick or interrupt them. Resolves when the user leaves. */

@@ -175,7 +175,7 @@ function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags)
   }
 }
 
-/** Notes about old messages do not belong to a turn. */
+/** Commits with a summary of older messages do not belong to a turn. */
 const nameTurn = (id: unknown): string => (id === undefined ? 'no turn' : `turn ${id}`)
 
 function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {

@@ -137,7 +137,7 @@ export class Activity {
         if (what !== 'asked') return call.data
         const shown = describer.describe(envelope as AnyEnvelope)
         if (shown === undefined) return undefined
-        // Omits the question of an elicitation: it is already printed.
+        // Omits the question of an elicitation from the footer: the conversation has already printed it.
         const line = isElicitation(envelope.payload) ? { ...shown, args: '' } : shown
         return { caller: call.from, call: line, since: this.#now() }
       },

@@ -246,7 +246,7 @@ class ConversationView implements View {
       columns,
       contexts,
       summaries: () => activity.summaries,
-      // A view that cannot decide proposals has no `/allow` command either.
+      // Lines that suggest `/allow` are only for views that can decide proposals: other views do not have this command.
       ...(this.#options.pending && { mayAllow: (each) => mayAllow(this.#space, each) }),
     })
   }
@@ -261,7 +261,7 @@ class ConversationView implements View {
       parts: () => ({
         heading: this.#heading(),
         answers: (columns) => this.#activity.answers().map((each) => this.#flow.tail(each, columns)),
-        // Without the ends of runs, their activity is unknown.
+        // If the filter excludes the ends of runs, it is unknown which agents and tools are still active.
         thinkers: this.#receivesEnds() ? this.#activity.thinkers() : [],
         tools: this.#receivesEnds() ? this.#activity.tools() : [],
         showsThoughts: this.#thinking.isShown,

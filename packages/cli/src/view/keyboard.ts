@@ -136,7 +136,7 @@ export class Keyboard {
     if (this.#isPasted(name, key.sequence ?? text ?? '')) return
     const own = this.#keys.get(name)
     if (name !== 'ctrl+c' && this.#captor?.(name, text ?? '') === true) {
-      // The key was for the captor.
+      // `#captor` has handled the key.
     } else if (this.#search !== undefined && name !== 'ctrl+c') this.#onSearchKey(name, text)
     else if (own !== undefined) own()
     else if (name === 'ctrl+z') this.#suspend()

@@ -78,7 +78,7 @@ interface LiveOptions {
 interface Asked {
   readonly question: string
   answer(line: string | undefined): void
-  /** Time of the question, in ms, if the user did not cause it. */
+  /** Time at which the question was asked, in ms; absent if a command of the user has caused it. */
   readonly since?: number
 }
 
@@ -222,7 +222,7 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
         if (key === 'escape' || (named.length === 1 && key === 'n')) endChoice(undefined)
         else if (named[at] !== undefined) endChoice(at)
         else if (key === 'paste' || /^[^\p{Cc}\d]/u.test(text)) {
-          // The user types a message instead.
+          // The user begins to type a message: ends the choice, and leaves the key to the input line.
           endChoice(undefined)
           return false
         } else choices = [`${question} Esc: none · press ${keysText}`, ...list]

@@ -36,7 +36,7 @@ export class ThoughtVisibility {
     this.#start()
   }
 
-  /** A new run may have thoughts: applies the visibility at the gateway. */
+  /** A new run may have thoughts: requests that the gateway sends or withholds them, as the view shows or hides them. */
   onEnvelope({ kind, context }: AnyEnvelope): void {
     if (kind === Kind.reasoningStart && context === undefined) this.#start()
   }
@@ -50,7 +50,10 @@ export class ThoughtVisibility {
     this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
-  /** Sends one request at a time, until the gateway agrees with the view. Does not hide thoughts while no agent is thinking. */
+  /**
+   * Sends one request at a time, until the gateway sends thoughts only if the view shows them. Does not stop them while no
+   * agent is thinking.
+   */
   async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options
     if (this.#isAsking) return

@@ -15,7 +15,7 @@ export interface Permission {
 export interface Explanation extends Permission {
   readonly why: WhyAnswer
   readonly of: AnyEnvelope
-  /** The permissions of the calls that an answer looked at, by the seq of their results. */
+  /** For an answer: the permissions of the calls whose results the agent had received, by the seq of the result. */
   readonly lookedAt: readonly (readonly [seq: number, permission: Permission])[]
   readonly model?: ModelUse
 }

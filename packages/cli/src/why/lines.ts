@@ -28,7 +28,7 @@ export interface WhyFormat {
 
 const labelColumns = 12
 const defaultColumns = 100
-/** Maximum number of questions and steps of other roles shown, and of steps listed as "look first". */
+/** Maximum number of questions, of refusals, rejections and proposals each, and of steps listed as "look first". */
 const [maxAsked, maxOthers, maxFirst] = [3, 2, 3]
 /** Maximum characters of the act, and maximum lines of a refusal, which names the missing capability. */
 const [maxTextChars, maxRefusalLines] = [400, 3]
@@ -69,7 +69,7 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
   return `${dim(formatLocalTime(Date.parse(ts)))}  ${createHighlighter(style)(onOneLine(actor), actor)} ${said}  ${dim(`#${seq}`)}`
 }
 
-/** Removes the reason from a call's description: it has its own line. */
+/** Removes the reason from a call's description, because an explanation shows the reason on its own line. */
 function withoutReason(of: AnyEnvelope, text: string): string {
   const reason = ` · ${getCallRationale({ ...of, payload: { ...of.payload } })}`
   return text.endsWith(reason) ? text.slice(0, -reason.length) : text
@@ -165,7 +165,10 @@ function missingOf({ kind, payload }: AnyEnvelope): Capability[] {
   return kind !== Kind.systemDecision || missing === undefined ? [] : [missing]
 }
 
-/** The permissions of the calls that an answer looked at, each with the seq of the first result that it gave. */
+/**
+ * The permissions of the calls whose results an answer is based on, without repetitions, each with the seq of the first such
+ * result.
+ */
 function listPermissions({ lookedAt }: Explanation, format: WhyFormat): [text: string, seq: number][] {
   const texts = lookedAt.flatMap(([seq, permission]) =>
     allowedText(permission, format).map((text): [string, number] => [text, seq]),
@@ -200,6 +203,6 @@ function modelText(model: ModelUse | undefined): string[] {
   return [`${name}${cost}${kept}`]
 }
 
-/** Names the steps with text from outside, which may contain instructions to the agent. */
+/** Lists the steps whose text comes from outside of the space and may contain instructions to the agent. */
 const outsideText = ({ outside }: WhyAnswer): string =>
   `text from outside the space: ${outside.map((seq) => `#${seq}`).join(', ')}`

@@ -5,7 +5,7 @@ import { repositoryRoot } from '../../../../test/support/files.js'
 
 const folder = join(repositoryRoot, 'packages/cli/dist/program')
 
-/** Static imports of a file, transitively, with their code. */
+/** The code of a file and of all files that it imports statically, directly or indirectly, by file name. */
 function readEager(file: string, seen = new Map<string, string>()): ReadonlyMap<string, string> {
   if (seen.has(file)) return seen
   const code = readFileSync(join(folder, file), 'utf8')

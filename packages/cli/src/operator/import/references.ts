@@ -66,7 +66,10 @@ export class Translator {
     )
   }
 
-  /** Translates an argument. `before`: the preceding argument, which may name this one. */
+  /**
+   * Translates a command-line argument. `before`: the preceding argument, which may be the option that this one is the value
+   * of.
+   */
   translateArgument(id: string, before: string, given: string, folder: string): string {
     const [, name = '', sign = '', value = ''] = namedArgument.exec(given) ?? []
     if (looksSecret(name, value)) return `${name}${sign}${this.translate(id, name, value, folder)}`
