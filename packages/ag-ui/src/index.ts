@@ -240,9 +240,9 @@ function getRuns(space: object): RememberedRuns {
 }
 
 /**
- * Chooses the id of a run's chat: that of the latest chat for this message. A new id means regenerate: the turn is over, a
- * client has received its end, and has removed everything after the message. A repeated request with the same `runId` does not
- * ask again.
+ * Chooses the id of a run's chat: that of the latest chat for this message, or a new id to regenerate the answer, if the turn
+ * is over, a client has received its end, and has removed everything after the message. A repeated request with the same
+ * `runId` does not ask again.
  */
 async function chooseQuestionId(
   makeId: MakeId,

@@ -103,7 +103,10 @@ export class AgUiRun {
     return this.#turn.apply(envelope).flatMap((event) => this.#show(event))
   }
 
-  /** Must be called at the end of the log. Returns the end of the run, if the turn is over or has interrupts. */
+  /**
+   * Must be called once all logged envelopes are applied. Returns the events that end the run, if the turn is over or has
+   * interrupts.
+   */
   pause(): AGUIEvent[] {
     if (this.#isOver) return []
     const asked = this.#space.facts.proposals

@@ -14,7 +14,7 @@ function findProblems(text: string): string[] {
 }
 
 const head = 'version: 1\nspace: demo\n'
-/** Problems of a text that starts on line 3 of a configuration, or on line 4, within `participants`. */
+/** Problems of a configuration with this text from line 3 on; `inParticipants`: from line 4 on, in the map of participants. */
 const inSpace = (text: string) => findProblems(head + text)
 const inParticipants = (text: string) => findProblems(`${head}participants:\n${text}`)
 

@@ -5,7 +5,7 @@ import { type ConnectionFlags, withTarget } from '../src/lib/connection.js'
 import { answering } from './support/answering.js'
 import { folderWith } from './support/folder.js'
 
-/** Runs a command for a gateway where its token opens these spaces. Returns the space of its flags. */
+/** Runs a command with a gateway at which its token opens these spaces. Returns the space in the command's flags. */
 async function choose(spaces: readonly string[], args: readonly string[] = [], environment: object = {}) {
   const { url } = await answering(({ pathname }) =>
     pathname === '/spaces' ? { body: { spaces } } : { status: 404, body: {} },

@@ -155,7 +155,7 @@ export class AuditFile {
     for (;;) {
       const some = stagedSteps.all({ turn, number, id, limit: stepsAtOnce })
       for (const step of some) {
-        // A step that became readable only now gets the next free number if its own is taken.
+        // A step that became readable after the last export gets the next free number if another step has taken its own.
         const free = taken.has(step.step_number) ? highest + 1 : step.step_number
         highest = Math.max(highest, free)
         taken.add(free)

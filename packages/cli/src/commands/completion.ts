@@ -37,7 +37,7 @@ async function printOffered(read: () => Promise<readonly string[]>): Promise<voi
   clearTimeout(giveUp)
 }
 
-/** Latest envelopes that are searched for tools. */
+/** Maximum number of latest requests and responses that are searched for names of tools. */
 const maxLooked = 1000
 
 /** Tools that were listed or called recently. Requesting `tools/list` would add an envelope to the log for every Tab. */

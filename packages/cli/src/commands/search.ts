@@ -74,7 +74,7 @@ async function search(words: readonly string[], flags: SearchFlags): Promise<voi
 /** Hits per request: the gateway's maximum. */
 const pageSize = 1000
 
-/** Example: `2026-11-26T03:33:02.120Z  #812  bob  reasoning.thought  the config says the port` */
+/** Formats a hit: `2026-11-26T03:33:02.120Z  #812  bob  reasoning.thought  the config says the port` */
 function formatHit({ ts, seq, from, kind, tool, snippet, ranges }: SearchHit): string {
   const style = getStdoutStyle()
   const [dim, name] = [createDimmer(style), createHighlighter(style)]

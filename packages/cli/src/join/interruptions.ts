@@ -78,7 +78,7 @@ export class RunInterrupter {
     return title === '' ? owner : `${owner}: ${title}`
   }
 
-  /** Labels, with the question or else the end of the id where several are alike. */
+  /** Labels of runs and answers. Equal ones are distinguished by the question or, if it is unknown, by the end of the id. */
   labels(works: readonly Pick<Interruptible, 'id' | 'owner'>[]): string[] {
     const asked = distinguish(
       works.map((work) => this.named(work)),

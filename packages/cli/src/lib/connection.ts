@@ -63,8 +63,9 @@ export async function enterSpace(
 type ConnectionEvents = Pick<SpaceClient, 'on'>
 
 /**
- * Notifies when the connection is lost and restored. A reason is notified once, not at each attempt. `hint`: what the user can
- * do about it, if there is a footer, which shows further reasons. The result says whether the connection is open.
+ * Notifies when the connection is lost and restored. A repeated reason for the loss is notified once, not at each attempt; with
+ * `hint`, the user's next step, only the first reason, because the footer shows later ones. The result says whether the
+ * connection is open.
  */
 export function announceConnection(
   space: ConnectionEvents,

@@ -22,7 +22,7 @@ const [applyTimeoutMs, firstLookMs] = [5000, 25]
  * Makes the gateway of this folder reload, and waits until the change is in effect.
  * - `none`: no gateway runs here
  * - `applied`: the change is in effect
- * - `silent`: it is not, after the timeout
+ * - `silent`: the change is not in effect after the timeout
  */
 export async function notifyGateway(
   directory: string,

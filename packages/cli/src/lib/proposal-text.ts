@@ -40,7 +40,7 @@ export function formatOutcome(proposal: ProposalView, now: number): string {
   ].join(' · ')
 }
 
-/** The state of a proposal that still has uses. */
+/** The state of a proposal that has not been approved as often as it may be. */
 function formatStanding(
   { usesLeft, withdrawal, expiresAt, programEnded, source }: ProposalView,
   now: number,

@@ -3,7 +3,7 @@ import { stringifyExact } from '@meup/protocol'
 
 /**
  * The text of a tool result: its text blocks; without any, its structured content as JSON, or one line per other block. `''` if
- * the result is empty, or all its texts are. `separator`: between blocks.
+ * the result has no content, or only blank texts. `separator`: text between blocks.
  */
 export function getResultText(
   { content, structuredContent }: Readonly<Record<string, unknown>>,

@@ -6,7 +6,8 @@ import { pipeline } from 'node:stream/promises'
 export async function writeFile(pieces: AsyncIterable<Uint8Array>, path: string): Promise<void> {
   const part = `${path}.part`
   try {
-    // Opened before anything can fail: a stream opens its file later, and could create it again after its removal.
+    // Opened here, because the stream below would open the file later, and could create it again after a failure has removed
+    // it.
     const file = await open(part, 'w', 0o600)
     await pipeline(pieces, file.createWriteStream())
     renameSync(part, path)

@@ -18,8 +18,8 @@ import { formatListen } from './settings.js'
 import { type TokenEntry, tokenEntries } from './tokens.js'
 
 /**
- * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token. `recorded`: gateway file
- * of this folder; `live`: the same if its process is alive. `time`: the gateway's clock, in ms.
+ * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token. `recorded`: content of
+ * this folder's gateway file; `live`: the same, but only if the gateway's process is alive. `time`: the gateway's clock, in ms.
  */
 export async function gatewayChecks(
   address: Address,

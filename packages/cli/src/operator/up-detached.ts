@@ -47,7 +47,7 @@ export async function startDetached(flags: RunFlags): Promise<void> {
 
   async function waitForGateway(): Promise<GatewayFile> {
     for (;;) {
-      // The output of `meup up` contains the reason.
+      // The process has ended before it listened; its output, which contains the reason, becomes the error message.
       if (ended !== undefined)
         throw new CodedError(
           'ended',

@@ -10,8 +10,8 @@ interface Flow {
   /** The answer's text as received. */
   readonly shown: string
   /**
-   * The text whose rows are in the scrollback, as it was rendered: with breaks in long lines, and only its end if it is long.
-   * The rest is rendered after it, so that both have the same style.
+   * The text whose rows are in the scrollback, with the line breaks that were added to long lines; of a long text only its end.
+   * Later text is rendered together with it, so that a style such as that of a code block continues.
    */
   readonly head: string
 }

@@ -70,7 +70,7 @@ function getShown(payload: Request['payload']): unknown {
   return isElicitation({ ...payload }) ? { message: params?.message } : getParameters({ ...payload })
 }
 
-/** A single text as it is; several arguments as `name=value`. */
+/** Formats arguments: a single text as it is, several arguments as `name=value`. */
 function formatArguments(value: unknown): string {
   if (!isObject(value)) return ''
   const members = Object.entries(value)
@@ -85,7 +85,7 @@ function formatArguments(value: unknown): string {
   return /[✓✗—·]/.test(line) ? JSON.stringify(line) : line
 }
 
-/** Arguments and reason: ` report.txt — what fails decides`. */
+/** The arguments and the reason of a call: ` report.txt — what fails decides`. */
 export const aboutCall = ({ args, why }: ShownCall): string =>
   `${args === '' ? '' : ` ${args}`}${why === '' ? '' : ` — ${why}`}`
 

@@ -22,7 +22,7 @@ interface LogQuery {
   readonly tail?: number
 }
 
-/** Limits per program, in lines and characters, and maximum characters of a line. */
+/** Maximum lines and characters that are kept per program, and maximum characters of a line. */
 const [maxLines, maxChars, maxLineChars] = [2000, 512 * 1024, 8192]
 
 interface Kept {

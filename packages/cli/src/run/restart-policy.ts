@@ -5,7 +5,7 @@ export interface ProgramEnd {
   readonly failed: boolean
   /** The program would fail again in the same way, so it is not restarted automatically. */
   readonly isFinal?: boolean
-  /** Whether it failed before it was ready. */
+  /** Whether the program failed before it was ready. */
   readonly isStart?: boolean
   readonly reason: string
   /** Advice for the operator. */
@@ -43,7 +43,7 @@ export type Next =
   | { readonly tryMs: number; readonly rests?: never }
   | { readonly rests: 'ended' | 'broken' | 'failures'; readonly tryMs?: never }
 
-/** A run that has ended. */
+/** A run of a program that has ended. */
 interface Run {
   readonly ranMs: number
   /** Whether the run was started because files had changed. */

@@ -130,7 +130,7 @@ async function startAcp(program: AcpProgram, connection: ProgramConnection): Pro
   }
 }
 
-/** Maximum time to abort a start. */
+/** Maximum milliseconds to wait for a start to end after it was aborted. */
 const abortMs = 2000
 
 /** Waits for a start, unless it is aborted. A start that finishes later is closed. */

@@ -91,7 +91,7 @@ export class StartReport {
   }
 }
 
-/** Programs that must join, otherwise `meup up` ends. */
+/** Waits for the programs that must join: if one of them does not, `meup up` ends. */
 class RequiredPrograms {
   readonly #open: Set<string>
   readonly joined: Promise<void>

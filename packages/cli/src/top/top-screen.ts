@@ -37,7 +37,7 @@ export function renderTop(parts: TopParts, layout: TopLayout): string[] {
   ].slice(-rows)
 }
 
-/** Truncates plain rows; coloured ones fit already. */
+/** Truncates a plain row; rows with colours already have the right width. */
 const truncateRow = (line: string, columns: number): string =>
   line.includes('\u001B') ? line : truncate(line, columns)
 

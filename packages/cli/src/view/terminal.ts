@@ -16,7 +16,7 @@ export type TerminalOutput = Pick<WriteStream, 'write' | 'on' | 'off'> & {
   readonly rows?: number
 }
 
-/** Output is buffered for this long and drawn at once. */
+/** Milliseconds for which output is buffered, to be drawn at once. */
 const gatheringMs = 25
 
 /** Synchronized output (DEC 2026) avoids flicker; terminals without it ignore the sequences. */

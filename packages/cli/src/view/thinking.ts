@@ -13,7 +13,10 @@ export interface ThoughtVisibilityOptions {
   cut(isCut: boolean): Promise<void>
 }
 
-/** Whether this view shows thoughts. This only affects the own connection; other participants do not notice [MEUP-9.1]. */
+/**
+ * Shows or hides thoughts in this view. This only affects the view's own connection; other participants do not notice
+ * [MEUP-9.1].
+ */
 export class ThoughtVisibility {
   isShown = true
   readonly #options: ThoughtVisibilityOptions

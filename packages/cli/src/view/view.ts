@@ -31,7 +31,7 @@ export interface View extends Omit<Surface, 'choose' | 'columns'> {
   toggleThoughts(): void
   readonly showsThoughts: boolean
   toggleOutput(): void
-  /** Creates a renderer of the same kind for past envelopes. */
+  /** Creates another renderer of the kind that this view uses, for past envelopes. */
   past(): LineRenderer
   /** Changes the filter; resolves to the gateway's new welcome. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
@@ -75,7 +75,7 @@ export interface FilterFlags {
  * answers.
  */
 interface Filter extends ViewFilter {
-  /** A query that selects the same envelopes from the log. */
+  /** The query that selects from the log the envelopes that the filter includes. */
   readonly query: LogQuery
 }
 
@@ -95,7 +95,7 @@ export function readFilter({ context, agent, kind, reasoning = 'full' }: FilterF
   })
   return {
     subscription: Object.keys(subscription).length === 0 ? undefined : subscription,
-    // The log has no summaries, which exist only live.
+    // Summaries of thoughts are only sent live and not logged, so the log is read without thoughts instead.
     query: omitUndefined({
       reasoning: reasoning === 'summary' ? 'boundaries' : reasoning,
       context,

@@ -53,7 +53,10 @@ async function readTurnAct(
   throw new UsageError('unknown_turn', { number, agent })
 }
 
-/** Finds an envelope by id; `undefined` if there is none, or if a short text is more likely a word. */
+/**
+ * Finds an envelope by its id or the beginning of it; `undefined` if there is none, or if the text is so short that it is more
+ * likely a word to search for.
+ */
 async function findById(http: HttpClient, ref: string): Promise<AnyEnvelope | undefined> {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(ref)) return undefined
   try {

@@ -55,7 +55,9 @@ function readContents(path: string): string[] {
   }
 }
 
-/** The distinct numbers of steps per turn. */
+/**
+ * The distinct numbers of steps per turn in the file; a number other than that in the log reveals a turn that is half written.
+ */
 function stepsOfTurns(path: string): Set<number> {
   if (!existsSync(path)) return new Set()
   const db = new Database(path)

@@ -62,7 +62,7 @@ function proposerOf(line: string): 'ana' | 'bot' | undefined {
 
 interface Line {
   readonly line: string
-  /** Path of the command that the line is an example of. */
+  /** Path of the command that has this line as an example, such as `caps grant`. */
   readonly path?: string
 }
 
@@ -90,7 +90,7 @@ const withJson: readonly Line[] = [
   { path: 'replay --into', line: 'meup replay export.jsonl --into into.db' },
 ]
 
-/** Words after ` -- ` are arguments of another program. */
+/** Adds `--json` to a line, before ` -- `: the words after that are arguments of another program. */
 const addJson = (line: string): string =>
   line.includes(' -- ') ? line.replace(' -- ', ' --json -- ') : `${line} --json`
 
@@ -116,7 +116,7 @@ const isReading = (line: string): boolean =>
     line,
   ) && !/[|>]/.test(line)
 
-/** Order of lines: token changes first; lines that need files of others, or erase envelopes, last. */
+/** Order of lines: token changes first; lines that read what earlier lines have written, or erase envelopes, last. */
 const rankOf = (line: string): number =>
   /meup token/.test(line)
     ? -1
