@@ -3,7 +3,7 @@ import { type ErrorCode, errorsOf, omitUndefined } from '@meup/protocol'
 
 /** The messages to AG-UI clients: what happened, with the value. Then what to do. */
 export const runTexts = {
-  // Refusals of a request
+  // Reasons for which a request is refused
   deep_body: 'The body is nested more than {depth} levels deep. Nest it less.',
   not_an_input: 'The body is not a RunAgentInput. Send one JSON object.',
   invalid_field: '{path} must be {expected}.',
@@ -20,7 +20,7 @@ export const runTexts = {
   hidden_part:
     'No interrupt shows all of {proposal}, so it cannot be approved here. Reject it, or approve it where all of it is shown: with `meup proposals show {proposal}`, or on the page of the space.',
 
-  // Ends of a run
+  // Reasons for which a run ends before its turn
   late: 'No answer came in {seconds} s. Send the same message again to continue waiting.',
   busy: 'Over the rate for work: the space is too busy. Send the same message later.',
   replaced: 'The log was replaced since this was asked. Ask again.',

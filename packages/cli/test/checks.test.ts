@@ -383,7 +383,7 @@ describe('disk', () => {
   })
 })
 
-/** Files that programs of this project create in `.meup`, under a permissive umask. */
+/** Programs of this project create private files in `.meup` even under a permissive umask: `meup doctor` finds none open. */
 test.skipIf(process.platform === 'win32').for([0o022, 0o002, 0o000])(
   'what is written under umask %o is found private',
   async (mask) => {

@@ -3,7 +3,7 @@
  * placeholder for a value of its details. docs/troubleshooting.md lists the other errors, those of failures.ts.
  */
 export const usageTexts = {
-  // Arguments and options
+  // Errors about arguments and options
   invalid_value: '{option} takes {expected}, not {value}.',
   /** Omits the value, which may be a secret. */
   invalid_form: '{option} takes {expected}.',
@@ -21,7 +21,7 @@ export const usageTexts = {
   binary_stdin: 'stdin is not text in UTF-8. Convert it first, or name the file in the question.',
   empty_stdin: 'stdin is empty, so there is no question. Write one there.',
 
-  // Names
+  // Errors about names and ids
   unknown_name: 'there is no {what} {name}. Did you mean {meant}?',
   unknown_first_name: 'there is no {what} {name}, nor any other.',
   ambiguous_id: '{start} may be any {what} of {ids}. Give more of its id.',
@@ -34,7 +34,7 @@ export const usageTexts = {
     '{name} is a tool server, which answers no questions. Call a tool of it with meup call {name}/<tool>.',
   no_agent: 'no other participant of this space can answer. Start or invite one.',
 
-  // Files
+  // Errors about files
   no_folder: 'there is no folder {folder}. Check the name, or make a space in it with meup init.',
   file_exists: '{file} is there already. Edit it, or name another folder.',
   folder_in_use:
@@ -44,7 +44,7 @@ export const usageTexts = {
   no_log_file: 'this log is in {place}, not in a file. Copy it with {command}.',
   no_keys: 'auth.jwt.jwks: {file} has no keys that can be used: {reason}.',
 
-  // Tokens
+  // Errors about tokens
   token_exists: '{participant} has a token in {file}. Replace it with meup token rotate {participant}.',
   token_missing: '{participant} has no token ({state}). Make one with meup token create {participant}.',
   shared_token: '{participants} have the same token in {folder}. Give each its own.',
@@ -52,7 +52,7 @@ export const usageTexts = {
   empty_token_file: '{file} is empty. See with meup token list where the tokens are.',
   revoked_token_file: 'there is no token in {file}. Delete it to have one made.',
 
-  // Servers
+  // Errors about tool servers and new participants
   missing_server:
     'the server {name} needs a command or an address. Write meup add {name} -- npx -y <package>, or meup add {name} https://tools.example/mcp.',
   not_an_address: '{value} is not an address such as https://tools.example/mcp. For a command: {command}.',
@@ -76,7 +76,7 @@ export const usageTexts = {
   leaving_values: 'values of the environment would leave this machine: {values}. Agree to that with --yes.',
   missing_values: 'no one is at a terminal to give {values}. Set them in the environment.',
 
-  // The log and transcripts
+  // Errors about the log and transcripts
   not_a_thought: '{ref} is not a thought. Find its number with meup watch --seq.',
   no_acts: 'nothing was called, refused or answered here yet. Look at all that was said with meup search.',
   unknown_act: 'no act says {text}. Look at all that was said, thought and called with meup search.',

@@ -116,7 +116,7 @@ const signs: Partial<Record<Tone, string>> = {
 /** Kinds whose id users need for a command, such as `meup proposals approve <id>` or `meup caps revoke <id>`. */
 const named: ReadonlySet<string> = new Set([Kind.mcpProposal, Kind.capabilityGrant, Kind.spaceInvite])
 
-/** Formats a description for a terminal, with symbols for common verbs. `''` for a thought without text. */
+/** Formats the description of an envelope for a terminal, with symbols for common verbs. `''` for a thought without text. */
 function styleLine(envelope: AnyEnvelope, description: Description): string {
   const { actor, object, tone } = description
   const why = getCallRationale(envelope)

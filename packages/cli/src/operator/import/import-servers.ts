@@ -295,7 +295,7 @@ function toParticipant(
 
 const isFilled = (texts: object): boolean => Object.keys(texts).length > 0
 
-/** The command, without a wrapping shell. */
+/** Reads the command and its arguments. Splits a command line into words, and omits `cmd /c`, which only Windows needs. */
 function readCommand({ command, args }: ServerShape, folder: string) {
   if (command === undefined) throw new UnusableServer('it has neither a command nor a url')
   const changes: string[] = []

@@ -123,7 +123,7 @@ export class Translator {
   }
 }
 
-/** Predefined variables of editors, such as folders. */
+/** Variables that editors predefine, such as `${userHome}`, with their values for the workspace folder. */
 const places = new Map<string, (folder: string) => string>([
   ['workspaceFolder', (folder) => folder],
   ['workspaceRoot', (folder) => folder],
