@@ -1,5 +1,5 @@
 /**
- * For MEUP's own packages and tests: it may change with any version.
+ * Exports for MEUP's own packages and tests. They may change with any version.
  *
  * @module
  * @hidden

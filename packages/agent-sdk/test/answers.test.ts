@@ -64,10 +64,10 @@ test('one that does not answer is waited for once, however often it comes anew',
   expect(await read(['eve', 'files'])).toEqual({ values: ['nothing', 'files 1'], ms: askMs })
   const waits: number[] = []
   for (let times = 0; times < 30; times++) {
-    answers.expire('eve') // Reading it then takes 20 s of fake time.
+    answers.expire('eve') // The following `read` advances the fake time by 20 s.
     waits.push((await read(['eve', 'files'])).ms)
   }
-  // The 30 reads take ten minutes. Eve is requested in each of them, but only awaited after 20 s, 40 s, 80 s, …
+  // The 30 reads take ten minutes. Each requests an answer of eve, but only those after 20 s, 40 s, 80 s, … wait for it.
   expect(waits.filter((ms) => ms > 0).length).toBeLessThanOrEqual(5)
   expect(asked.filter((id) => id === 'eve')).toHaveLength(31)
 })
@@ -113,7 +113,7 @@ test('one that answers its first question late is known as soon as it answers', 
   const { answers, late, read } = participants(delays)
   expect(await read(['files'], undefined, 8000)).toEqual({ values: ['nothing'], ms: askMs })
   delays.files = 10
-  answers.onSent('files') // Its late answer is an envelope, so the request is repeated.
+  answers.onSent('files') // Files has sent an envelope, its late answer, so the request is repeated.
   await vi.advanceTimersByTimeAsync(10)
   expect(late).toEqual(['files'])
   expect(await read(['files'])).toEqual({ values: ['files 2'], ms: 0 })

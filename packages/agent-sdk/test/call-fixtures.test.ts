@@ -7,7 +7,7 @@ const client = { id: 'ana', gatewayTime: () => Date.parse('2026-01-01T00:00:00.0
 
 testFoldFixtures('the SDK', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // `proposals` contains only open proposals, without those that this participant has rejected.
+  // Calls that `proposals` does not list: requests, and proposals that are not open or that this participant has rejected.
   forgets: (id, fact) => {
     const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
     return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')

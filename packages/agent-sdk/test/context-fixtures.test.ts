@@ -3,7 +3,7 @@ import { Runs } from '../src/client/space-state.js'
 
 testFoldFixtures('the SDK', {
   knows: { contexts: ['owner', 'hiddenBy'] },
-  // `runs` lists only open runs, without nested contexts.
+  // Contexts that `runs` does not list: those that are closed, or nested in a run.
   forgets: (id, fact) => id.includes('/') || !('state' in fact && fact.state === 'open'),
   read: ({ welcome, envelopes }) => {
     const runs = new Runs(() => {})

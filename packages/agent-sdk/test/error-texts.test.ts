@@ -9,9 +9,9 @@ import { transcriptTexts } from '../src/transcript/errors.js'
 
 const [why, cause] = ['it broke', new Error('it broke')]
 
-/** An error for each text of this package; they are compared nowhere else. */
+/** An error for each text of this package, with the expected message: no other test compares messages. */
 const texts: readonly (readonly [error: Error, text: string])[] = [
-  // client
+  // Errors of `client/errors.ts`.
   [client.abortedError({ reason: 'enough' }), 'aborted: enough'],
   [client.endedError(), 'the connection is closed'],
   [client.brokenExportError(), 'the export broke off before its end. Export it again.'],
@@ -51,7 +51,7 @@ const texts: readonly (readonly [error: Error, text: string])[] = [
     'the model repeated itself until it was stopped. Ask again, or choose another model.',
   ],
 
-  // agent
+  // Errors of `agent/errors.ts`.
   [agentErrors.unnamedTool(), 'a tool has no name. Give it one.'],
   [agentErrors.offeredTool('look'), 'the tool look is offered already. Choose another name.'],
   [

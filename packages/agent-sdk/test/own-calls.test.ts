@@ -160,7 +160,7 @@ describe('a call of an own tool', () => {
 })
 
 describe('a tool with readOnlyHint', () => {
-  /** Waits longer than any work within the process, but shorter than a network round trip. */
+  /** Runs pending microtasks, in which a tool may start, but no timers or I/O, so that nothing arrives from the gateway. */
   const microtasks = async (): Promise<void> => {
     for (let n = 0; n < 100; n++) await Promise.resolve()
   }

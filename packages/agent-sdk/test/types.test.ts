@@ -100,7 +100,7 @@ describe('what comes back', () => {
   test('a call in a run says why', () => {
     const call = (run: Reasoning) => {
       void run.call('files/read', {}, { why: 'to look' })
-      // @ts-expect-error without saying why
+      // @ts-expect-error the option `why` is missing
       void run.call('files/read', {}, {})
     }
     expectTypeOf(call).toBeFunction()
@@ -125,7 +125,7 @@ describe('what becomes of a proposal', () => {
     const takeBack = (space: SpaceClient, grant: Grant): void => {
       void space.revoke(grant)
       void space.revoke({ recipient: 'bot', capabilities: ['chat'] })
-      // @ts-expect-error neither which grant nor which capabilities
+      // @ts-expect-error neither `grant` nor `capabilities` is given
       void space.revoke({ recipient: 'bot' })
     }
     expectTypeOf(takeBack).toBeFunction()
@@ -192,11 +192,11 @@ describe('what only the package uses is not in its types', () => {
     const inherit = (Client: typeof BaseClient): object =>
       class extends Client {
         inside = [
-          // @ts-expect-error the parts of a client
+          // @ts-expect-error internal: the components of a client
           this.handlers,
-          // @ts-expect-error what is asked of it
+          // @ts-expect-error internal: the pending requests of a client
           this.requests,
-          // @ts-expect-error where errors go
+          // @ts-expect-error internal: the method that reports errors
           this.reportError,
         ]
       }
@@ -210,11 +210,11 @@ describe('an agent with a model', () => {
     expectTypeOf<Pick<Parameters<typeof streamText>[0], keyof ModelSettings>>().toExtend<ModelSettings>()
     const begin = (space: SpaceClient, model: LanguageModel, options: Omit<AgentOptions, 'model'>): void => {
       expectTypeOf(space.agent({ ...options, model, tools: ['files/*'] })).resolves.toEqualTypeOf<void>()
-      // @ts-expect-error without a model
+      // @ts-expect-error the option `model` is missing
       void space.agent({ instructions: 'You review.' })
       const later = { provider: 'acme', modelId: 'a', doStream: () => Promise.reject(new Error('no')) }
       void space.agent({ model: { ...later, specificationVersion: 'v3' } })
-      // @ts-expect-error of an unknown version
+      // @ts-expect-error an unknown `specificationVersion`
       void space.agent({ model: { ...later, specificationVersion: 'v5' } })
     }
     expectTypeOf(begin).toBeFunction()

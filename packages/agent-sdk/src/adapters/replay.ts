@@ -130,7 +130,10 @@ function readMessage({ message }: PromptContent['messages'][number]): Message {
 const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolean =>
   measureText(JSON.stringify(message ?? null)).hash !== hash
 
-/** Finds the user messages that were added during the turn. The other messages of later prompts follow from earlier answers. */
+/**
+ * Finds the user messages that were added during the original turn. The other new messages of its later prompts are answers
+ * and results, which the replay creates itself.
+ */
 class Steering {
   readonly #known: Set<string>
 

@@ -101,7 +101,7 @@ const busyMs = 2000
 const walBytes = 4 * 1024 * 1024
 /** Commits between two prunings, and commits removed per pruning. */
 const [pruneEvery, pruneBatch] = [64, 256]
-/** Maximum stored summaries that are searched for one of the current log. */
+/** Maximum summaries that `summaries` returns, newest first: the caller needs the latest one of its current log. */
 const maxSummaries = 100
 const dayMs = 86_400_000
 

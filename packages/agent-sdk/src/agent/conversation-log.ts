@@ -130,7 +130,8 @@ export class ConversationLog implements ClientHandler {
         })
       }
       const { event, through: pruned } = envelope.payload as { event?: unknown; through?: unknown }
-      // A pruning also removes the records of earlier erasures, so one that reaches beyond `asOf` leaves it uncertain.
+      // A pruning also removes the records of earlier erasures, so after one that reaches beyond `asOf` it is unknown whether
+      // messages were erased.
       if (kind === Kind.systemSpace && event === 'pruned') return Number(pruned) <= asOf
       return (getErasure(envelope)?.seq ?? Number.POSITIVE_INFINITY) > through
     })
@@ -175,10 +176,10 @@ export class ConversationLog implements ClientHandler {
       if (next === undefined) return false
       after = next
     }
-    return true // Unknown, so taken as answered: no answer is better than two.
+    return true // There are more pages to search: the question counts as answered, because no answer is better than two.
   }
 
-  /** The messages with their own text only: views add other fields of a chat, such as mentions. */
+  /** The known messages, with `message` of the chat as their text: `createTranscript` appends other fields, such as `data`. */
   #messages(): readonly TranscriptMessage[] {
     const transcript = createTranscript(Number.POSITIVE_INFINITY)
     const known = this.#known ?? new Map<number, AnyEnvelope>()

@@ -158,7 +158,7 @@ export class Deltas {
     }
   }
 
-  /** A refusal does not say which delta it concerns: restarts every text, or stops all. */
+  /** A refusal does not say which delta it concerns: repeats all live texts if the rate was exceeded, otherwise stops all. */
   #onRefused({ kind, payload }: AnyEnvelope): void {
     if (kind !== Kind.systemError || payload.attemptedKind !== Kind.chatDelta) return
     if (payload.code !== 'rate_limited') {

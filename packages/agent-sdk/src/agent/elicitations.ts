@@ -48,7 +48,7 @@ export class AskedElicitations implements ClientHandler {
       this.#requests.findElicited(envelope) ??
       (this.#isAboutAnswer(envelope) ? { onElicitation: decline } : undefined)
     if (elicited !== undefined) {
-      // The proposer of a call, if another participant made it, receives the elicitation but is not its addressee.
+      // The elicitation of an approved proposal is addressed to the approver, who made the call; the proposer only receives it.
       if (!envelope.to?.includes(this.#space.id)) return
       const question = envelope as Request
       const open = [...this.#open.values()].filter((each) => each.question.from === question.from)

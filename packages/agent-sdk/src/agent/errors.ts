@@ -1,6 +1,6 @@
 import { getErrorMessage } from '@meup/protocol'
 
-/** Errors in what an agent offers or answers: what happened, with the value. What to do. */
+/** Errors about the tools and answers of an agent. A message says what happened, with the value, and then what to do. */
 export const agentErrors = {
   unnamedTool: () => new TypeError('a tool has no name. Give it one.'),
   offeredTool: (name: string) => new TypeError(`the tool ${name} is offered already. Choose another name.`),
@@ -32,7 +32,7 @@ export const schemaErrors = {
     const advice = 'Use zod 4.2 or newer, or install zod-to-json-schema, for zod 3, next to @meup/agent-sdk.'
     return new Error(`this version of zod gives no JSON Schema. ${advice}`)
   },
-  /** Errors of schemas in a page. */
+  /** Errors in a web page, where plain JSON Schemas cannot be validated, and old zod schemas cannot be converted. */
   uncheckedInPage: () =>
     new TypeError('is a plain JSON Schema, which a page does not check. Use TypeBox, or zod.'),
   oldZodInPage: () =>

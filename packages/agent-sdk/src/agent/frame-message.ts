@@ -27,7 +27,7 @@ export interface SaidText {
  */
 export const frameMessage = ({ from, text }: SaidText): string => `${from}: ${quoteForPrompt(text)}`
 
-/** Beginnings of the lines that report the outcome of a call to a model, normalized to lower-case letters and digits. */
+/** Beginnings of the lines that inform a model of the outcome of its tool call, normalized to lower-case letters and digits. */
 const ownBeginnings = [
   'approvedby',
   'thisneededanapproval',

@@ -47,7 +47,7 @@ export class RequestNotifications {
   readonly #waiting = new Map<Request, Waiting>()
   /** Answered requests, which get no more notifications. */
   readonly #closed = new WeakSet<Request>()
-  /** Time in ms since 1970 from which the rate allows a notification again, apart from the burst. */
+  /** Time in ms since 1970 until which the notifications sent so far use up the average rate; a burst may exceed it. */
   #budgetUntil = 0
   #timer: ReturnType<typeof setTimeout> | undefined
 

@@ -34,7 +34,7 @@ export interface ToolContext {
   readonly request: EnvelopeOf<typeof Kind.mcpRequest>
   /** Reports progress if the asker requested it. `value` increases up to `total`. */
   progress(value: number, total?: number, message?: string): void
-  /** Opens a run about this request. */
+  /** Opens a reasoning run about this request. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
 }
 

@@ -55,7 +55,7 @@ interface Origin {
   readonly to?: readonly string[]
   readonly groups?: ParallelGroups
   readonly signal?: AbortSignal
-  /** Called instead of cancelling a run that was left without a conclusion: the turn knows the reason. */
+  /** Called instead of cancelling a run that is disposed without a conclusion: the turn cancels it, and knows the reason. */
   readonly onLeft?: (run: ReasoningContext) => void
   readonly tools: SpaceTools
 }
@@ -338,7 +338,7 @@ export async function thinkIn(
   }
 }
 
-/** Numbers the parallel groups of a turn 0, 1, 2, … across its contexts [MEUP-1.1]. */
+/** Numbers the groups of calls that a turn makes in parallel: 0, 1, 2, … across its contexts [MEUP-1.1]. */
 export class ParallelGroups {
   #next = 0
 

@@ -146,7 +146,7 @@ export class SpaceTools implements ClientHandler {
   /** Adds the nearest tool to the error of a call of an unknown one; returns other errors unchanged. */
   async explainUnknown(tool: string, error: unknown): Promise<unknown> {
     const [, named = '', name = ''] = /^([^/]+)\/(.+)$/s.exec(tool) ?? []
-    // Servers have a text of their own for it, and some answer with a result.
+    // Tool servers report an unknown tool in their own words, some as an error and some as a result, so the text is matched.
     if (!(error instanceof ToolError) || !error.message.includes(name)) return error
     if (!/not found|not exist|no tool|unknown/i.test(error.message)) return error
     const id = named === SELF && this.#space.getKind(SELF) === undefined ? this.#space.id : named

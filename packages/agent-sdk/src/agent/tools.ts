@@ -91,7 +91,7 @@ export class Tools implements ClientHandler {
   #willRelease = false
   #fallback: Fallback | undefined
 
-  /** `others`: tools of other participants, for runs. `holds`: requests wait until the first tool is added. */
+  /** `others`: the tools that reasoning runs of handlers may call. `holds`: requests wait until the first tool is added. */
   constructor(
     space: BaseClient,
     requests: Requests,
@@ -140,7 +140,7 @@ export class Tools implements ClientHandler {
     for (const request of this.#replayed.allow(isListing)) this.#onRequest(request)
   }
 
-  /** Answers held requests, and holds no more. Returns the number of requests without a handler. */
+  /** Handles the held requests, and holds no more. Returns how many expect an answer from this client. */
   declineHeld(): number {
     const held = this.#replayed.allow(() => true)
     for (const request of held) this.#onRequest(request)
@@ -156,7 +156,7 @@ export class Tools implements ClientHandler {
     for (const { abort } of this.#running.values()) abort.abort('the space was closed')
   }
 
-  /** Passes held requests once all tools that are added in the same tick are known. */
+  /** Called when a tool or a handler is added. Handles the held requests once those added in the same tick are known too. */
   #onOffered(): void {
     if (!this.#willRelease) {
       this.#willRelease = true

@@ -32,8 +32,8 @@ export interface Turn {
    */
   history(bounds?: MemoryBounds): Promise<History>
   /**
-   * Opens a run. Its start is in the log before any thought. With a function, the run ends automatically: concluded with the
-   * returned string, or cancelled with the message of the thrown error.
+   * Opens a reasoning run. Its start is in the log before any thought. With a function, the run ends automatically: concluded
+   * with the returned string, or cancelled with the message of the thrown error.
    */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>

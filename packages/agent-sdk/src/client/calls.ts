@@ -26,7 +26,7 @@ interface Call {
   readonly options: CallOptions
 }
 
-/** The relevant capabilities of this client, as far as it knows. */
+/** How a call may be made: what the capabilities of this client permit, as far as it knows, and the options of the call. */
 interface Rights {
   readonly mayRequest: boolean
   /** Whether the gateway should propose the request if it may not be made. */
@@ -199,7 +199,7 @@ export class OwnRequests {
     }
   }
 
-  /** The expiry of a proposal, and the time limit for its execution. */
+  /** The expiry of the proposal that a call may become, and the time limit for the response after its approval. */
   #getTerms({ options }: Call): ProposeOptions & { readonly expiresAt: string | undefined } {
     const { approvalMs = defaultApprovalMs, timeoutMs = defaultTimeoutMs, onProgress } = options
     const hasEnd = approvalMs < Number.POSITIVE_INFINITY

@@ -86,8 +86,8 @@ export class ConnectionError extends Error {
   }
 }
 
-// The texts: what happened, with the value. What to do, unless the hint of the code says it. Functions, so that a page loads
-// only those that it uses.
+// Each of the following functions creates an error of this client. Its message says what happened, with the value, and then
+// what to do, unless the hint of its code says that. As functions, only those that a page uses are part of its bundle.
 
 type Options = Omit<ConnectionErrorOptions, 'details'>
 
@@ -119,7 +119,7 @@ export const brokenExportError = (options?: ErrorOptions) =>
 export const unreachableError = (url: string, reason: string, options?: Options) =>
   local('unreachable', `no gateway answers at ${url}: ${reason}`, { url }, options)
 
-/** A connection was lost, which is retried. */
+/** The connection was lost; the client tries to reconnect. */
 export const lostError = (reason: string) => new ConnectionError('unreachable', reason)
 
 export const unguardedError = (reason: string) =>
@@ -149,7 +149,7 @@ export const openTurnsError = (limit: number, open: number, own: number, asker: 
 export const malformedError = (problem: string) =>
   new ConnectionError('malformed', `the gateway sent an invalid frame: ${problem}`)
 
-/** `message` ends with what to do. */
+/** `message` must end with advice about the option, because the hint of `not_configured` is the same for all options. */
 export const notConfiguredError = (option: string, message: string, options?: ErrorOptions) =>
   local('not_configured', message, { option }, options)
 

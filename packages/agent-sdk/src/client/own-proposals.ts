@@ -204,8 +204,8 @@ class OwnProposal implements Proposal {
   }
 
   /**
-   * Withdraws the proposal. If an approval was logged before the withdrawal, it arrives first and settles the proposal. If the
-   * withdrawal is refused, waits for a grace period.
+   * Withdraws the expired proposal. An approval that was logged before the withdrawal arrives first, and settles the proposal.
+   * If the withdrawal is refused, waits `expiryGraceMs` for such an approval.
    */
   async #onExpired(): Promise<void> {
     this.#isLate = true

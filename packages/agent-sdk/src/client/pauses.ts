@@ -19,8 +19,8 @@ const timerSlackMs = 2
 const maxTime = 8.64e15
 
 /**
- * The pause of this participant, from the list of participants. If a refusal arrives before the list is updated, from the
- * refusal.
+ * Tracks the pause of this participant: as in the list of participants or, until that is updated, as in a refusal that
+ * reports the pause.
  */
 export class OwnPause implements ClientHandler {
   readonly #client: { readonly id: string }

@@ -166,15 +166,15 @@ interface ExpectedReply {
   readonly from?: string
 }
 
-/** Maximum number of own messages whose programs are followed. */
+/** Maximum number of own messages for which it is tracked whether an agent program that may answer them still runs. */
 const maxQuestions = 2000
 
-/** Sent envelopes that wait for an answer of another kind, by envelope id. */
+/** Waits for the answers to sent envelopes that are not MCP requests, such as questions and invitations. */
 export class Replies implements ClientHandler {
   readonly #client: Pick<ClientContext, 'id' | 'sendPaced'>
   readonly #waiting = new Map<string, ExpectedReply & { readonly waiter: Waiter<AnyEnvelope> }>()
   readonly #questions: WaitingChats
-  /** Own messages that the last envelope left without a program to answer them. */
+  /** Own messages that no program will answer, because the last envelope reports that the asked one has ended. */
   unanswered: readonly WaitingChat[] = []
 
   constructor(client: Pick<ClientContext, 'id' | 'sendPaced'>, participants: Participants) {

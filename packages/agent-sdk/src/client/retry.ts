@@ -59,7 +59,7 @@ export async function retryAfterPause<Value>(
  * ones are refused. The first in the queue waits ten seconds at most.
  */
 export class Pace {
-  /** Last promise in the queue of each namespace; absent = the queue is empty. */
+  /** Last promise in the queue of each namespace of kinds, such as `mcp`; absent = the queue is empty. */
   readonly #lines = new Map<string, Promise<unknown>>()
 
   async send<Value>(kind: string, act: () => Promise<Value>, signal?: AbortSignal): Promise<Value> {

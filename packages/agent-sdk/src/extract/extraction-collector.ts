@@ -52,7 +52,7 @@ export class ExtractionCollector {
   /** The latest part is reasoning, and has not been ended explicitly. */
   #isThinking = false
   #endsInThought = false
-  /** Number of parts of the answer that followed a thought. */
+  /** How often text of the answer has followed a thought: numbers the thoughts of formats that do not number them. */
   #turn = 0
 
   constructor(prefilled: boolean) {

@@ -152,8 +152,8 @@ export class Parts {
 }
 
 /**
- * A header of gpt-oss without special tokens, and a word directly after it, without a space, which begins a thought; part of a
- * name in code does not.
+ * `bareHeader`: the header of a thought of gpt-oss without its special tokens. `gluedWord`: an ordinary word directly after the
+ * header, which shows that a thought begins; the rest of a name in code, such as `analysisResult(x)`, does not match.
  */
 const [bareHeader, gluedWord] = [/^(?:assistant)?analysis$/, /^["'“‘«(]?(?![\w$]*[.([_$]\S)\p{L}/u]
 

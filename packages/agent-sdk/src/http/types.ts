@@ -142,8 +142,8 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** The arguments of the call, masked and shortened. */
   readonly parameters?: unknown
   /**
-   * The rules that masked the arguments now: `redaction` of `system.space configured`; absent if they were masked before the
-   * call was logged.
+   * Digest of the rules that masked this step for the response: `redaction` of `system.space configured`; absent for steps
+   * whose text was masked before it was logged, such as thoughts.
    */
   readonly redacted_by?: string
 }

@@ -97,7 +97,7 @@ export class Memory {
     return result
   }
 
-  /** If the memory exceeds its bounds, summarizes the messages that do not fit in half of them. */
+  /** If the messages exceed the bounds of the memory, summarizes the oldest ones, so that the others fit in half the bounds. */
   async #fit(trigger: Chat, { summarize, signal, onFailure }: Recalling): Promise<void> {
     const { bounds } = this.#options
     signal.throwIfAborted()

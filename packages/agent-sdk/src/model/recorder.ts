@@ -26,7 +26,7 @@ interface RecorderOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Maximum turns without an answer that wait for their notice to the asker, to link it. */
+/** Maximum failed turns that are remembered until the notice to their asker is sent, to link it to the turn. */
 const maxFailed = 100
 /** Milliseconds for which links are collected before they are stored. */
 const linkMs = 100
@@ -35,7 +35,7 @@ const linkMs = 100
 export class Recorder {
   readonly #store: TranscriptStore
   readonly #options: RecorderOptions
-  /** Turns without an answer whose notice to the asker has not been sent yet, by trigger. */
+  /** Failed turns whose notice to the asker, that there is no answer, has not been sent yet, by id of the trigger. */
   readonly #failed = new Map<string, TurnRecorder>()
   #isOver = false
 
@@ -125,7 +125,7 @@ export class TurnRecorder {
   #linkTimer: ReturnType<typeof setTimeout> | undefined
   /** Number of the step within this turn, starting at 1. */
   #step = 0
-  /** Whether the model's output for the last prompt is still expected. */
+  /** Whether the last prompt was recorded, but not yet the model's output for it. */
   #isAsking = false
   /** Messages and tools of the last prompt as JSON, and the hash of the tools. */
   #sent: { readonly messages: readonly string[]; readonly tools: string; readonly hash: string } = {
@@ -134,7 +134,7 @@ export class TurnRecorder {
     hash: '',
   }
   #head: string | undefined
-  /** Envelopes that were sent before the commit they belong to. */
+  /** Envelopes that were sent before the commit that they result from was stored, such as live thoughts of an output. */
   #early: EnvelopeLink[] = []
 
   constructor(options: RecorderOptions, place: Place, keeper: TurnKeeper) {
@@ -206,7 +206,7 @@ export class TurnRecorder {
     this.#keeper.onFailure(this)
   }
 
-  /** Links an envelope of this turn to the last commit, or to the expected output of the model. */
+  /** Links an envelope of this turn to the last commit; a thought that is sent during a step, to the output of that step. */
   link({ id, kind }: AnyEnvelope): void {
     this.#do(() => {
       const isEarly = this.#head === undefined || (this.#isAsking && isThought(kind))
@@ -288,8 +288,8 @@ export class TurnRecorder {
     const hash = areSameTools ? last.hash : measureText(offered).hash
     const all = messages.map((message) => JSON.stringify(message))
     this.#sent = { messages: all, tools: offered, hash }
-    // The common beginning is not stored again. It may end early, because messages that no longer fit are dropped from the
-    // middle.
+    // Messages with which the last prompt began as well are not stored again. These may be few, because messages that no longer
+    // fit are dropped from the middle.
     const firstNew = all.findIndex((json, index) => json !== last.messages[index])
     const earlier = firstNew < 0 ? all.length : firstNew
     const added = messages.slice(earlier).map((message, index): SentMessage => {

@@ -7,11 +7,11 @@ import type { CallOptions } from '../client/types.js'
 import type { ThinkingDelta } from './dialogue.js'
 import type { Clock, ReasoningDetail } from './options.js'
 
-/** The run of an answer. */
+/** The reasoning run in which a model works on an answer. */
 export interface ThinkingRun extends Pick<Reasoning, 'signal' | typeof Symbol.asyncDispose> {
-  /** `undefined` = the reasoning is not published. */
+  /** Path of the run; `undefined` = the gateway refused the run, so the reasoning is not published. */
   readonly context: string | undefined
-  /** Fields that assign calls to the run. */
+  /** Fields of envelopes that belong to the run: its context or, without a published run, the id of the trigger. */
   readonly place: Pick<CallOptions, 'context' | 'correlationId'>
   thought(text: string): Promise<unknown>
   conclude(message: string | undefined, options: { readonly metadata: object }): Promise<unknown>

@@ -111,7 +111,7 @@ const CommitRecord = Type.Object(
   closed,
 )
 
-/** A transcript as JSON. Hashes do not cover its notes. */
+/** A transcript as JSON. `notes`: annotations and token counts of commits, which hashes do not cover. */
 const TranscriptRecord = Type.Object(
   {
     head: link,

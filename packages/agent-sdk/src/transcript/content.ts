@@ -14,7 +14,7 @@ export const Annotation = Type.Object(
 )
 export type Annotation = Static<typeof Annotation>
 
-/** The value comes from a caller, or from a record. */
+/** The error code for an invalid value: of a value that a caller passed, or of a stored record. */
 type Invalid = 'invalid_content' | 'invalid_record'
 
 /** Throws if the value does not match the schema, with the path of the first mismatch. */

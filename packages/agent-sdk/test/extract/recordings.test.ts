@@ -5,7 +5,7 @@ import { naive } from './support/naive.js'
 import { type Recording, unframed, withRecordings } from './support/recordings.js'
 import { asLines, asServerSent, parsed, said, streamed } from './support/streams.js'
 
-/** Runs a check on all recordings in one test: without the folder, a test per recording could not be listed. */
+/** Runs a check on all recordings in one test. A test per recording would need the folder, which is optional, to be listed. */
 const overAll = (check: (recording: Recording) => unknown) =>
   withRecordings(async (recordings) => {
     expect(recordings.length).toBeGreaterThan(0)

@@ -150,7 +150,7 @@ test('three agents answer fifty questions on strict servers with a small context
     expect(answer).toMatch(/ says so/)
   }
   expect(troubles.filter((each) => /could not|answered \d/.test(each))).toEqual([])
-  // Refusals occurred, but only once for each reason, or a few times while the conversation grew.
+  // Each server refused requests, but only until the agent had adapted to its rules and, as the conversation grew, its context.
   for (const provider of providers) {
     expect(refused.get(provider)).toBeGreaterThan(2)
     expect(refused.get(provider)).toBeLessThan(20)

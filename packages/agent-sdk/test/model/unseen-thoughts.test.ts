@@ -19,7 +19,7 @@ import { deferred } from '../support/deferred.js'
 import { stage } from './stage.js'
 
 const raw = 'RAW THOUGHT'
-/** Deltas of models that think: with thoughts in fields, in tags, around calls, cut off, or opened by the template. */
+/** Deltas of answers with the raw thought in a separate field; `texts` are answers with the thought in the text itself. */
 const fields = ['reasoning_content', 'reasoning'].flatMap((field) => [
   [{ [field]: raw }, { content: 'It is 5.' }],
   [{ content: 'First. ' }, { [field]: raw }, { content: 'It is 5.' }],
@@ -86,7 +86,7 @@ test('no raw thought is streamed, at any split of the text', () => {
       expect(said(events, 'text')).not.toMatch(/RA|AW|TH|UG/)
       expect(extraction.text).not.toContain(raw)
       expect(extraction).toEqual(
-        // The field `truncated` is not compared, because the whole text has no finish reason.
+        // Compares only `text`: the complete response has no finish reason, so its field `truncated` may differ.
         expect.objectContaining({ text: extractReasoning({ choices: [{ message: { content } }] })?.text }),
       )
     }),

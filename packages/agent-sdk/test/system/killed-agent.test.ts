@@ -28,7 +28,7 @@ const model = scriptedModel((request) => {
 await space.agent({ model, memory: { messages: 4 } })
 `
 
-/** The larger number of questions exceeds the messages that the memory holds verbatim. */
+/** Even four questions and their answers exceed the four messages that the memory keeps verbatim, so it needs a summary. */
 const questions = times(4, 20)
 
 test(`an agent that is killed with kill −9 between each two of ${questions} questions that build on one another answers all of them`, async () => {

@@ -80,7 +80,10 @@ type Outcome =
 
 /** Maximum times that the request of a step is changed after refusals. */
 const maxAdaptations = 12
-/** Milliseconds before a request is repeated: default, maximum, and the wait from which the run announces it. */
+/**
+ * Milliseconds before a failed request is repeated: the first wait, the longest one, and the shortest one that the asker is
+ * notified of.
+ */
 const [firstWaitMs, maxWaitMs, quietWaitMs] = [2000, 60_000, 10_000]
 /** Milliseconds for which the fallback models are preferred to a model that failed. */
 const restMs = 60_000
@@ -267,7 +270,8 @@ export class AiDialogue implements Dialogue {
         if (error instanceof LoopError) throw error
         const why = watch.isStalled ? new StallError(this.#stallMs) : error
         const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
-        // A complete answer or call counts even if the connection broke after it.
+        // If the connection broke after a complete answer or call, or there is no fallback model, the step has not failed: its
+        // output is used.
         const isOver = failure.isBrokenOff && (step.end === 'done' || this.#others.length === 0)
         if (!isOver) return { step, failure, hasBegun }
       } else collector.stop()
@@ -311,7 +315,7 @@ export class AiDialogue implements Dialogue {
     }
   }
 
-  /** Sends a notice, once each, about messages and tools that this model does not get. */
+  /** Notifies the asker, once for each text, that requests to this model omit old messages, or some or all tools. */
   #announceLeftOut(offer: Offer, { terms, tools, leftOut }: Request, listener: StepListener): void {
     const { title } = this.#served
     const without = [...offer.tools].filter(([name]) => !tools.has(name))

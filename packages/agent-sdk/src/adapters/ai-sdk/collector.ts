@@ -172,7 +172,7 @@ export class Collector {
     return block.type === 'text' ? this.#say(block, text, isWhole) : ''
   }
 
-  /** Returns the text that is certainly not a thought. */
+  /** Adds text to the reader of a block. Returns the text, from this or earlier calls, that is now certainly not a thought. */
   #say({ reader }: StepBlock<ProviderMetadata>, text: string, isWhole: boolean): string {
     const pieces = isWhole ? reader.flush() : reader.push(text)
     return pieces.flatMap((piece) => (piece.type === 'text' ? [piece.text] : [])).join('')
@@ -197,7 +197,7 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // An unknown reason leaves the end unsure. Without any reason, the stream was cut off, so the step has failed.
+    // With an unknown finish reason, the output may be incomplete. Without any, the stream was cut off: the step has failed.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }

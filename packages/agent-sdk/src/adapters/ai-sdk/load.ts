@@ -65,12 +65,12 @@ function checkAddress(baseURL: string): void {
   if (!URL.canParse(baseURL) || !/^https?:/i.test(baseURL)) throw optionError('baseURL', { given: baseURL })
 }
 
-/** Changes requests in ways that the package has no settings for. */
+/** Changes the body of a request in ways for which `@ai-sdk/openai-compatible` has no settings. */
 function adaptBody(
   { stream_options, messages, ...body }: Readonly<Record<string, unknown>>,
   { asksUsage, returnsReasoning }: Terms,
 ): Record<string, unknown> {
-  // DeepSeek requires the field on every call, even one without reasoning.
+  // DeepSeek requires `reasoning_content` in every message with tool calls, even if there was no reasoning.
   const thoughtless = { role: 'assistant', reasoning_content: '' }
   const withThoughts = (Array.isArray(messages) ? messages : []).map((each) =>
     returnsReasoning && each.tool_calls !== undefined ? { ...thoughtless, ...each } : each,

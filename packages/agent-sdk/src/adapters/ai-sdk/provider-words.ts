@@ -68,7 +68,7 @@ const decodeEntities = (text: string): string =>
 export function findWords(value: unknown, depth = 0): string {
   if (depth > 6) return ''
   if (typeof value === 'string') {
-    // If a message quotes another server's JSON, the words in that JSON replace it.
+    // If a message ends with the JSON of another server, the error message in that JSON replaces the JSON.
     const [, before = '', after = ''] = /^([^[{"]*)([[{"].*)$/s.exec(value.trim()) ?? []
     const json = parse(after)
     const words = json === undefined ? '' : findWords(json, depth + 1)

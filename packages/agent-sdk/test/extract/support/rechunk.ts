@@ -14,7 +14,7 @@ const texts = [
   /^message\.(?:content|thinking)$/,
   /^(?:text|response|thinking)$/,
 ]
-/** Matches chunks with content that must not be repeated: the end, a signature, the name of a call, or another choice. */
+/** Matches chunks that cannot be split, because content would be repeated: the end, a signature, a name, or another choice. */
 const isSaidOnce =
   /"(?:finish_reason|done_reason|finishReason|stopReason|thoughtSignature|name)":"(?!null)|"done":true|"choices":\[\{"index":1/
 
