@@ -148,7 +148,7 @@ export class SpaceClient extends BaseClient {
     return this
   }
 
-  /** Opens a run without a trigger. With a function, the run ends automatically, like `Turn.reason`. */
+  /** Opens a reasoning run without a trigger. With a function, the run ends automatically, like `Turn.reason`. */
   reason(message?: string, options?: ReasonOptions): Promise<Reasoning>
   reason<Value>(message: string | undefined, think: Think<Value>, options?: ReasonOptions): Promise<Value>
   reason(message?: string, first?: ReasonOptions | Think<unknown>, second?: ReasonOptions): Promise<unknown> {

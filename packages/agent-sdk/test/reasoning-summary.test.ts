@@ -81,7 +81,7 @@ async function keepQuiet(space: SpaceClient, turn: Turn, model: Model): Promise<
   }
 }
 
-/** Lets bot answer one question. Returns the public envelopes, and the turn in the views. */
+/** Lets bot answer one question. Returns the public envelopes, and what `foldTurns` reads in them: events and the turn. */
 async function worked(how: (space: SpaceClient, turn: Turn) => Promise<void>) {
   await using space = await createTestSpace({ participants: { ana: ['*'], bot: ['*'], tools: ['*'] } })
   const [ana, bot, tools] = await Promise.all([space.join('ana'), space.join('bot'), space.join('tools')])

@@ -4,7 +4,7 @@ type Entrance = () => Promise<SpaceClient>
 
 let next: Entrance | undefined
 
-/** Redirects the next `connect()` call that names no gateway. The returned function cancels that. */
+/** The next `connect()` call that names no gateway gets the client of `entrance`. The returned function cancels that. */
 export function leadNextConnect(entrance: Entrance): () => void {
   if (next !== undefined) throw new Error('another program has not connected yet. Await its connect() first.')
   next = entrance
@@ -13,7 +13,7 @@ export function leadNextConnect(entrance: Entrance): () => void {
   }
 }
 
-/** Returns the redirect for `connect()`, and removes it. */
+/** Returns the function that creates the client for a `connect()` call, if there is one, and forgets it. */
 export function takeEntrance(): Entrance | undefined {
   const entrance = next
   next = undefined

@@ -313,7 +313,7 @@ export class TranscriptFile implements TranscriptStore {
     return { number, commit, priority, envelopes, ...(usage && { usage }) }
   }
 
-  /** Prepares each statement once. */
+  /** Prepares an SQL statement, but each one only once. */
   #prepare<Parameters extends unknown[], Result = unknown>(
     sql: string,
   ): Database.Statement<Parameters, Result> {

@@ -20,7 +20,7 @@ interface Asked<Value> {
   hasAnswered: boolean
   /** The participant's answer may have changed since it was cached. */
   isStale: boolean
-  /** The participant announced the change itself. */
+  /** The participant itself announced that its answer has changed. */
   isAnnounced: boolean
   /** The last request failed. */
   hasFailed: boolean

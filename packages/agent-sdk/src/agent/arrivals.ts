@@ -12,7 +12,7 @@ type Receive = (envelope: AnyEnvelope) => void
 interface Kept {
   readonly chat: Chat
   readonly chars: number
-  /** Sent after this client connected, and expects an answer from it. */
+  /** The message was sent after this client connected, and asks this participant. */
   readonly isQuestion: boolean
 }
 

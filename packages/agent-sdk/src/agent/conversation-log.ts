@@ -18,7 +18,7 @@ type Chat = EnvelopeOf<typeof Kind.chat>
 
 /** Kinds that change the conversation: messages, cancellations, erasures, prunings, and requests to clear the memory. */
 const kinds = [Kind.chat, Kind.chatCancel, Kind.participantClear, Kind.systemSpace]
-/** Milliseconds after a failure until the log is read again, because turns wait while it is read. */
+/** Milliseconds after a failed read of the log until the next one: turns wait for a read, which may take until its timeout. */
 const retryMs = 60_000
 /** Envelopes per page, and pages per call. For each page the gateway scans at most 10,000 envelopes. */
 const [pageSize, maxPages] = [200, 10]

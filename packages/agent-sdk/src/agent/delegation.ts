@@ -58,7 +58,7 @@ export async function askAgent(
     await report.end(answer)
     return answer
   } catch (error) {
-    // Unless the gateway refused the question, it may be in the log, so it is cancelled.
+    // Cancels the question, which may be in the log unless the gateway has refused it.
     if (!(error instanceof ProtocolError))
       await takeBack(space, { correlationId: id, ...(trigger.to && { to: [agent] }) })
     throw error
@@ -121,7 +121,7 @@ class Report {
     const isAbout = correlations(envelope).includes(this.#question)
     if (kind === Kind.reasoningStart && context === undefined && isAbout) this.#context = id
     else if (context === undefined || context !== this.#context) return
-    // A private thought must not become public.
+    // The run of the asking agent is public, so it must not report private thoughts of the other agent.
     if (to !== undefined && !this.#isPrivate) return
     if (kind === Kind.reasoningConclusion) this.#cost = Object(payload.metadata)
     const isThought = namespaceOf(kind) === 'reasoning' && kind !== Kind.reasoningCancel && said.trim() !== ''

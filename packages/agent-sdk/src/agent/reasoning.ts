@@ -71,7 +71,7 @@ export interface Reasoning extends AsyncDisposable {
   readonly context: string
   /** Aborted when a participant cancels this run or its turn. Calls of the run are aborted too. */
   readonly signal: AbortSignal
-  /** Whether it was concluded or cancelled. */
+  /** Whether this context was concluded or cancelled. */
   readonly isClosed: boolean
   thought(message: string, options?: ThoughtOptions): Promise<AnyEnvelope>
   /**

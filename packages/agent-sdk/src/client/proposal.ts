@@ -27,7 +27,7 @@ export interface OpenProposal {
   readonly expiresAt?: string
   /** Number of approvals that are still possible. */
   readonly usesLeft: number
-  /** Participants that rejected it. Other participants may still approve it. */
+  /** Participants that rejected the proposal, which other participants may still approve. */
   readonly rejectedBy: readonly string[]
   /** Session id of the proposing program; absent if it sent none. */
   readonly session?: string

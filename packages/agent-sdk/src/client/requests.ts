@@ -82,7 +82,7 @@ export class Requests implements ClientHandler {
     for (const waiting of this.#correlated(response)) {
       if (ended === undefined) waiting.waiter.resolve(response)
       else {
-        // Another addressee may still answer.
+        // The program of this addressee has ended. Other addressees may still answer, so the wait ends with the last of them.
         waiting.to = waiting.to.filter((id) => id !== ended)
         if (waiting.to.length === 0) waiting.waiter.reject(programEndedError(ended))
       }

@@ -259,7 +259,7 @@ interface Draft {
 /** Assembles the tool calls of a response from their parts. */
 class ToolCalls {
   readonly #drafts: Draft[] = []
-  /** The latest call, by index. */
+  /** The latest call with each index or other key, to which the parts of calls refer. */
   readonly #byKey = new Map<string | number, Draft>()
 
   get size(): number {

@@ -129,7 +129,7 @@ export interface AuditQuery {
 export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number
   readonly thread_id: string
-  /** `null` if the step belongs to a job. */
+  /** `null` if the step belongs to a job: work of an agent that no message triggered. */
   readonly turn_number: number | null
   /** RFC 3339: when the turn began. */
   readonly timestamp: string

@@ -101,7 +101,7 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
     for (let length = 0; length <= stream.length; length += times(59, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
-      // Until a thought arrives, its summary may be the reasoning: in the samples the same text, with a blank line between parts.
+      // Until a thought arrives, its summary may be the reasoning: in the samples the same text, with blank lines in it.
       expect(all.replace(/\n+/g, '\n')).toContain((reasoning ?? '').replace(/\n+/g, '\n'))
       const isHalfTag = text !== '' && '<think>'.startsWith(text)
       expect(isHalfTag || expected.text.startsWith(text)).toBe(true)

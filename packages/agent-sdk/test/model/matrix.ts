@@ -354,7 +354,7 @@ function describeError(habit: ErrorHabit): string {
   return `${habit.status}, ${code(findWords(habit.body))}: ${outcome}`
 }
 
-/** The rows of the table, with these columns: server or model, a call, its thoughts, a refusal, an error. */
+/** The rows of the table, with these columns: server or model, and how it sends calls, thoughts, refusals and errors. */
 export const describeRows = (): string[][] =>
   matrix.map((row) => [
     row.of,

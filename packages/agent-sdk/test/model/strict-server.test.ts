@@ -20,7 +20,7 @@ interface OfferedFunction {
 const getTools = ({ tools }: ChatBody): readonly OfferedFunction[] =>
   (tools ?? []) as readonly OfferedFunction[]
 
-/** The error message for messages that do not alternate, like that of Mistral's template; `undefined` = they do. */
+/** The error message if the roles of messages do not alternate, like that of Mistral's template; `undefined` = they do. */
 function findMisplaced({ messages }: ChatBody): string | undefined {
   const [first, ...others] = messages.filter(({ role }) => role !== 'system')
   if (first?.role !== 'user') return 'Conversation roles must alternate user/assistant/user/assistant/...'

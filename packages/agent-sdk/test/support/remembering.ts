@@ -12,9 +12,9 @@ export interface Program {
   readonly model: ScriptedModel
   /** Errors that the agent reported to its operator. */
   readonly troubles: unknown[]
-  /** Paths with queries of its requests for pages of the log. */
+  /** Paths, with queries, of the requests in which the program read pages of the log. */
   readonly pages: string[]
-  /** Ends the connection without a goodbye, like a killed process. */
+  /** Closes the connection without announcing the end of the program, as if the process was killed. */
   kill(): void
 }
 

@@ -26,7 +26,7 @@ interface Selection {
   readonly chars: number
 }
 
-/** Characters that a shortened result keeps. */
+/** Minimum characters to which the result of a tool is shortened. */
 const minResultChars = 1000
 /** Characters that a file counts as, whatever its size. */
 const fileChars = 4000

@@ -26,7 +26,7 @@ export interface ScriptedModelOptions {
 }
 
 export type ScriptedModel = ModelV4 & {
-  /** Requests it has received, in order. */
+  /** Requests that the model has received, in order. */
   readonly requests: readonly ModelRequest[]
 }
 

@@ -12,7 +12,7 @@ export class ServedModel {
   /** The id of the provider in `ai`, such as `openai.responses`. */
   readonly kind: string
   readonly baseURL: string | undefined
-  /** Whether its reasoning is a summary for readers. */
+  /** Whether the model's reasoning arrives as a summary for readers, rather than raw. */
   readonly isSummary: boolean
   /** Credentials that messages must not quote. */
   readonly credentials: readonly string[]

@@ -38,7 +38,7 @@ export const anthropicStream = (stop_reason: string, ...blocks: readonly (readon
   { type: 'message_stop' },
 ]
 
-/** OpenAI's Responses API: creates an item of a stream, and responses. */
+/** The following functions create responses, and events of streams, in the form of OpenAI's Responses API. */
 const responsesUsage = { output_tokens: 30, output_tokens_details: { reasoning_tokens: 18 } }
 export const response = (output: readonly object[]) => ({
   object: 'response',
