@@ -52,7 +52,7 @@ test('an answer is shown as it is written, joined for 25 ms, and is one chat in 
   expect(sent.length).toBeLessThan(words.length / 2)
   expect(sent.map(({ payload }) => payload.index)).toEqual(sent.map((_, index) => index))
   expect(sent.every(({ to, seq }) => String(to) === 'ana' && seq === undefined)).toBe(true)
-  // Each shown text extends the previous one. At the end none is shown, because the final chat has replaced the deltas.
+  // A shown text extends the previous one. At the end none is shown, because the final chat has replaced the deltas.
   expect(at.shown.at(-1)).toBe('')
   for (const [index, each] of at.shown.slice(0, -1).entries()) {
     expect(text.startsWith(each)).toBe(true)

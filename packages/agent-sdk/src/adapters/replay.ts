@@ -132,7 +132,7 @@ const isChanged = ({ message, hash }: PromptContent['messages'][number]): boolea
 
 /**
  * Finds the user messages that were added during the original turn. The other new messages of its later prompts are answers
- * and results, which the replay creates itself.
+ * and results, which the replay adds itself.
  */
 class Steering {
   readonly #known: Set<string>

@@ -88,7 +88,7 @@ export class ClientConnection {
   #ownId = ''
   #limits: SizeLimits = { maxEnvelopeBytes: Number.POSITIVE_INFINITY }
   #failures = 0
-  /** Last seq of the replay that this connection requested; 0 = it requested none. */
+  /** Last seq of the replay that follows the latest welcome; 0 = there is no replay. */
   #owedTo = 0
   /** In a browser, the factor by which `silenceMs` is extended. */
   #patience = 1

@@ -86,8 +86,8 @@ export class ConnectionError extends Error {
   }
 }
 
-// Each of the following functions creates an error of this client. Its message says what happened, with the value, and then
-// what to do, unless the hint of its code says that. As functions, only those that a page uses are part of its bundle.
+// The following functions create the errors of this client. A message says what happened, with the value, and then what to
+// do, unless the hint of the error code says that. As functions, only those that a page uses are part of its bundle.
 
 type Options = Omit<ConnectionErrorOptions, 'details'>
 

@@ -150,7 +150,7 @@ test('three agents answer fifty questions on strict servers with a small context
     expect(answer).toMatch(/ says so/)
   }
   expect(troubles.filter((each) => /could not|answered \d/.test(each))).toEqual([])
-  // Each server refused requests, but only until the agent had adapted to its rules and, as the conversation grew, its context.
+  // The servers refused requests, but only until their agent had adapted to their rules and, later, to their small context.
   for (const provider of providers) {
     expect(refused.get(provider)).toBeGreaterThan(2)
     expect(refused.get(provider)).toBeLessThan(20)

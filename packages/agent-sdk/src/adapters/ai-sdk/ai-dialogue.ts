@@ -270,8 +270,7 @@ export class AiDialogue implements Dialogue {
         if (error instanceof LoopError) throw error
         const why = watch.isStalled ? new StallError(this.#stallMs) : error
         const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
-        // If the connection broke after a complete answer or call, or there is no fallback model, the step has not failed: its
-        // output is used.
+        // If the connection broke during the answer, the output is used if it is complete, or if there is no fallback model.
         const isOver = failure.isBrokenOff && (step.end === 'done' || this.#others.length === 0)
         if (!isOver) return { step, failure, hasBegun }
       } else collector.stop()

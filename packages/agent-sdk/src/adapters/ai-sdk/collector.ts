@@ -197,7 +197,7 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // With an unknown finish reason, the output may be incomplete. Without any, the stream was cut off: the step has failed.
+    // An unknown finish reason means that the output may be incomplete, a missing one that the stream was cut off, a failure.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }
