@@ -34,7 +34,7 @@ export class FairMap<Value> {
     if (this.#entries.size > this.#capacity) this.delete(this.#largestShare()?.oldest.next() ?? '')
   }
 
-  /** Replaces the value of an existing entry, which keeps its place. */
+  /** Replaces the value of an existing entry, which keeps its age. */
   update(id: string, value: Value): void {
     if (this.#entries.has(id)) this.#entries.set(id, value)
   }

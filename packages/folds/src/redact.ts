@@ -13,7 +13,7 @@ export interface Redacted {
 const mark = '[redacted]'
 /** Marks omitted content. */
 const more = '…'
-/** Maximum characters of a payload in a view, and the minimum that is charged for each text. */
+/** Maximum characters of a payload in a view, and the minimum that each text counts for. */
 const [maxPayloadChars, minTextChars] = [8192, 16]
 
 /** Matches names without case and punctuation: `apiKey`, `API_KEY` and `X-Api-Key` all contain `apikey`. */

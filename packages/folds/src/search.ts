@@ -74,7 +74,9 @@ export const searchedText = (envelope: Envelope): string =>
 const describeAddress = ({ from, kind, to = [], context = '' }: Envelope): string =>
   [from, kind, ...to, context].join('\n')
 
-/** Matches JSON without escapes, in printable ASCII only. */
+/**
+ * Matches JSON in printable ASCII, without escapes other than `\"`, `\\`, `\n` and `\t`: each word is written as in `#encoded`.
+ */
 const isPlain = /^(?:[\x20-\x5b\x5d-\x7e]|\\["\\nt])*$/
 
 const escapePattern = (word: string): string => word.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&')

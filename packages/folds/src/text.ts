@@ -13,7 +13,7 @@ export function isWithheld({ metadata }: Payload): boolean {
   return isObject(metadata) && metadata.withheld === true
 }
 
-/** The rationale in turns and events of a call without one [MEUP-6.7]. */
+/** The rationale that turns and events give for a call without one [MEUP-6.7]. */
 export const FALLBACK_RATIONALE = 'Tool selected to satisfy the current subtask.'
 
 /** Returns the rationale of a call, never blank; `null` if there is none, or the gateway withheld it. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../test/verifies.js'
 import { call, cancel, chat, type Fields, result, start, thought, toLog } from './support/log.js'
 
-// The expected texts were written by hand.
+// The expected texts were written by hand, not copied from the output.
 
 describe('a context as Markdown', () => {
   verifies('M32', 'a free path with what is below it names each speaker', () => {

@@ -29,7 +29,7 @@ describe(`${count} that are open`, () => {
     expect(fold.get('c0')).toBeUndefined()
   })
 
-  // Proposals are limited by their size, not by their number.
+  // How many proposals are kept depends on their size, so the test expects no exact number.
   test('proposals: the latest of 100,000 are kept, and end with the program of their proposer', () => {
     const proposed = ids('p', 100_000).map((id) => ({ ...propose('bot', 'act', {}, { id }), session: 's1' }))
     const ended = {

@@ -177,7 +177,7 @@ describe('whatever happens', () => {
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          // Every thought has a text, even if it is in an unknown field.
+          // A random thought always has text: with a blank `message`, that of the field `reason`.
           expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),

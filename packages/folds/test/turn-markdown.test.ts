@@ -18,7 +18,7 @@ import {
   withdraw,
 } from './support/log.js'
 
-// The expected texts were written by hand.
+// The expected texts were written by hand, not copied from the output.
 
 const turn: NarratedTurn = {
   id: '01T',

@@ -8,7 +8,7 @@ type Kinds = Readonly<Record<string, ParticipantDetails['kind']>>
 interface State {
   readonly frontDesk?: string | undefined
   readonly away?: readonly string[]
-  /** The seq as of which this is the state. */
+  /** Seq of the last envelope that this state includes. */
   readonly head?: number
 }
 

@@ -4,8 +4,8 @@ import { type Capability, escapePattern, Kind, type Subject } from '@meup/protoc
 const maxToolChars = 128
 
 /**
- * The narrowest capability that would allow an envelope, with any arguments; in the short form for a tool [MEUP-4.7]. Escapes
- * the name of the tool, because the sender chose it, and as a pattern it could match other tools.
+ * The narrowest capability that would allow an envelope, with any arguments; for a tool call in the form `{ tool }` [MEUP-4.7].
+ * Escapes the name of the tool, because the sender chose it, and as a pattern it could match other tools.
  */
 export function getNarrowestCapability({ kind, to = [], payload }: Subject): Capability {
   const { method, params } = Object(payload) as { readonly method?: unknown; readonly params?: unknown }

@@ -16,7 +16,10 @@ import { capabilityText } from './sentence.js'
 export interface RightSources {
   /** The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log or unreadable. */
   configurationAt(seq: number): Configuration | undefined
-  /** Finds an envelope by id; `undefined` if it is not in the log or unreadable. Payloads of proposals are not used. */
+  /**
+   * Finds an envelope by id; `undefined` if it is not in the log or unreadable. Only payloads of grants and invitations are
+   * used, not those of proposals.
+   */
   find(id: string): Pick<Envelope, 'kind' | 'from' | 'payload'> | undefined
 }
 

@@ -25,7 +25,10 @@ const knownNames = [
   ...new Set(knownKinds.map((kind) => `${namespaceOf(kind)}.*`)),
 ]
 
-/** Explains a kind that is probably misspelt; it is not refused, because custom kinds are allowed. `/` separates like `.`. */
+/**
+ * Explains a kind that is probably misspelt; it is not refused, because custom kinds are allowed. A kind with `/` is probably
+ * the name of a tool, unless a known namespace precedes the `/`.
+ */
 function explainKind(kind: string): string | undefined {
   const name = kind.replace(/^!/, '')
   if (name === '*' || name.startsWith('re:') || knownNames.includes(name)) return undefined

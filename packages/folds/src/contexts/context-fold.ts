@@ -28,7 +28,7 @@ import {
 } from './drafts.js'
 
 export interface ContextOptions {
-  /** Whether the log has an envelope with this id; default: among the latest 50,000 of the fold. */
+  /** Whether the log has an envelope with this id; default: whether it is among the latest 50,000 that the fold applied. */
   readonly isKnown?: (id: string) => boolean
 }
 
@@ -53,7 +53,7 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   all(): readonly ContextView[]
   /** The states and visibility of the contexts. */
   readonly states: Pick<ContextStates, 'open' | 'withholds'>
-  /** The runs about each trigger. */
+  /** Finds the runs of a participant about an envelope, their trigger. */
   readonly asked: Pick<AskedRuns, 'find'>
   /** The final answer of the run of a context [MEUP-2.10]; `undefined` = none yet. */
   answerFor(context: string): Source | undefined
@@ -188,7 +188,7 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /** Records an answer in the runs of its sender, and in a free path, which has no owner, if the answer names the path. */
+  /** Records a chat as the answer of its sender's runs about the envelopes that it names, and of free paths that it names. */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

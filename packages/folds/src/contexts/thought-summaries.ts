@@ -35,8 +35,8 @@ export class ThoughtSummaries {
   }
 
   /**
-   * Adds later counts to earlier ones, because the gateway counts from 0 after each welcome. Drops the counts if thoughts are
-   * sent.
+   * Keeps the counts so far, to which later ones are added: the gateway counts from 0 after each welcome. Drops them if the
+   * gateway no longer sends summaries in place of thoughts.
    */
   onWelcome({ subscription }: Pick<WelcomePayload, 'subscription'>): void {
     const kept = this.#counted.snapshot()

@@ -1,6 +1,6 @@
 import { isObject } from '../text.js'
 
-/** The command of a shell tool, and fields that do not change its meaning. */
+/** Arguments of a shell tool: its command, and fields that do not change the meaning of the command. */
 const asides: ReadonlySet<string> = new Set(['command', 'description', 'title', 'cwd', 'workdir', 'timeout'])
 
 /**

@@ -65,8 +65,8 @@ export class Narrator {
   #reason = ''
 
   /**
-   * `agent`: its thoughts are written without a name. `context`: that of the section. `rights`: sources for describing the
-   * right of each call.
+   * `agent`: its thoughts are written without a name. `context`: the one that the section's heading names. `rights`: sources
+   * for describing the right of each call.
    */
   constructor(guard: Guard, { agent, context, rights }: NarratorOptions) {
     this.#guard = guard

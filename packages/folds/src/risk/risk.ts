@@ -7,7 +7,8 @@ export type ToolEffect = 'reads' | 'writes' | 'deletes' | 'unknown'
 /** How carefully a call has to be reviewed. */
 export interface Risk {
   /**
-   * The class of the call. `destructive`: it may delete, overwrite, or leave its folder, and requires a deliberate decision.
+   * The class of the call. `destructive`: it may delete, overwrite, or use paths outside of its folder, and requires a
+   * deliberate decision.
    */
   readonly level: 'reads' | 'writes' | 'unknown' | 'destructive'
   /** The reason of the level in one sentence. */

@@ -76,7 +76,7 @@ export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'eras
 /** Whether the proposer of this call is no longer a member. */
 export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
 
-/** A store of calls. A call keeps its place when it changes. */
+/** A store of calls. `update` replaces a call, but does not make it the newest. */
 export interface CallStore<Data> {
   get(id: string): Call<Data> | undefined
   add(call: Call<Data>): void
@@ -257,7 +257,7 @@ export class Calls<Data, Raw = undefined> {
     const { id, seq = 0, from, to, session, payload } = envelope
     const { uses, expiresAt } = payload
     const isProposal = kind === 'proposal'
-    // One literal, because there are many calls: spreads would dominate the time.
+    // One literal without spreads, which would take most of the time that a fold spends on a call.
     const call: Omit<Call<Data>, 'data'> = {
       id,
       kind,

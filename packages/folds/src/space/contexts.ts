@@ -68,7 +68,7 @@ export class ContextStates {
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
-  /** The last seq included in a welcome: replayed envelopes up to it are historical. */
+  /** Seq of the log's head in the last welcome, whose state includes the envelopes up to it: replayed ones have no effect. */
   #head = 0
 
   constructor({ open = 10_000, closed = 10_000 }: Capacity = {}) {

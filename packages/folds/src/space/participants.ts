@@ -72,7 +72,10 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
     return this.#frontDesk
   }
 
-  /** Participants that have certainly left the space by the last envelope. A welcome alone does not make it certain. */
+  /**
+   * Participants that have certainly left the space by the last envelope. Excludes dropped ones that may still be members: the
+   * welcome and the read part of the log do not say.
+   */
   get gone(): readonly string[] {
     return this.#gone
   }

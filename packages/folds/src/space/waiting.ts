@@ -25,14 +25,14 @@ interface Chat extends Pick<WaitingChat, 'id' | 'from'> {
   readonly mentions: unknown
   /** Whether the message names the participants that it asks; otherwise others may answer it as well. */
   readonly isNamed: boolean
-  /** Participants that are asked. A hand-over replaces its sender. */
+  /** Participants that are asked. A chat that hands the message over replaces its sender by the participants that it names. */
   asked: readonly string[]
   /** Agents that have begun to answer the message. */
   readonly taken: Set<string>
   isAnswered: boolean
   /** Open runs about the message. */
   readonly runs: Set<string>
-  /** Asked participants of which a program has ended since, and those whose last program has. */
+  /** Asked participants of which a program has ended since the message; `ended`: agents of which no program will answer it. */
   readonly ending: Set<string>
   readonly ended: Set<string>
 }
@@ -45,7 +45,7 @@ interface Run {
   readonly about: readonly string[]
 }
 
-/** The participants, as of the envelope that is applied or later. */
+/** The participants of the space, as of the envelope that is applied, or of a later one: a welcome is ahead of its replay. */
 export type WaitingParticipants = Pick<Participants, 'all' | 'get' | 'frontDesk'>
 
 interface WaitingOptions {
@@ -68,7 +68,7 @@ export class WaitingChats {
   readonly #participants: WaitingParticipants
   readonly #isFollowed: (chat: Envelope) => boolean
   readonly #chats: Bounded<Chat>
-  /** Ids of messages by the chats that hand them over. */
+  /** Ids of messages, by the ids of the chats that hand them over. */
   readonly #handOvers: Bounded<string>
   readonly #runs = new Bounded<Run>(maxRuns)
   /** Whether participants are present, by the last join or leave. In a replay, `#participants` is ahead of it. */
@@ -203,7 +203,7 @@ export class WaitingChats {
     })
   }
 
-  /** Finds messages whose program has ended without a run about them. */
+  /** Returns the messages that no program will answer any more, because a program has ended that had no run about them. */
   #onPresence(envelope: Envelope): readonly WaitingChat[] {
     const { participant, event, session } = envelope.payload as unknown as PresencePayload
     const { id } = participant

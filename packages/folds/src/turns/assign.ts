@@ -312,8 +312,8 @@ export class Assigner {
   }
 
   /**
-   * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. The chat may have no effect
-   * there.
+   * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It changes nothing in a
+   * `FoldedTurn`, unless its agent sends it in a free path.
    */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)

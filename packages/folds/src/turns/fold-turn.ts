@@ -301,7 +301,7 @@ export class FoldedTurn {
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
-  /** Ends the calls outside of runs, if the last run has ended the turn. */
+  /** Ends the calls outside of runs, if the end of the last run has ended the turn. */
   #leave(state: TurnState, end: CallEnd): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }

@@ -38,7 +38,7 @@ const maxKept = 10_000
 export class FreeQuestions {
   #questions: Question[] = []
   #frontDesk: string | undefined
-  /** Paths by agent and question; `''` = the agent has answered the question by its id. */
+  /** Paths in which agents work on questions, by agent and question; `''` = the agent's work names the question by its id. */
   readonly #taken = new Bounded<string>(maxKept)
   readonly #paths = new Bounded<Work>(maxKept)
   /** The latest path of each agent that has no answering chat yet. */
@@ -77,7 +77,7 @@ export class FreeQuestions {
     return question?.id
   }
 
-  /** Returns the key of the path whose work is answered by a public chat without correlation. */
+  /** If this is a public chat without correlation that answers work in a free path, returns the key of the path. */
   answer({ kind, from, to, context, correlationId, payload }: Envelope): string | undefined {
     if (kind !== Kind.chat || to !== undefined || context !== undefined || correlationId !== undefined)
       return undefined

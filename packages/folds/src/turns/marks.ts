@@ -31,7 +31,7 @@ export const Role = {
   free: 4096,
   /** The envelope closes the last open context of the turn. */
   last: 8192,
-  /** The envelope is a chat in a run of the turn; it may have no effect. */
+  /** The envelope is a chat of the turn, but not its answer. In a free path, a chat of the agent counts as a thought. */
   speak: 16384,
 } as const
 

@@ -82,11 +82,11 @@ export type TurnEvent = ThoughtEvent | CallEvent | DecisionEvent | AnswerEvent |
 interface StreamOptions {
   /** Masks tool names and reasons; default: the rules of @meup/safety. */
   readonly guard?: Guard
-  /** Messages that the reader has already shown, if another stream continues the answer. */
+  /** Messages of the answer that the reader has already shown, if this stream continues where an earlier one ended. */
   readonly written?: readonly string[]
   /** Maximum messages of one answer. After as many restarts, the answer is not shown until it is complete. */
   readonly maxMessages?: number
-  /** Present participants. If given, and presence is applied too, the turn also ends with the program that was asked. */
+  /** The space's participants. If given, and presence is applied too, the turn also ends with the asked agent's program. */
   readonly participants?: WaitingParticipants
 }
 
@@ -104,7 +104,7 @@ export class TurnStream {
   readonly #assigner = new Assigner('')
   readonly #drafts = new LiveAnswers()
   readonly #turns = new Bounded<AgentTurn>(max.agents)
-  /** Seqs, in the assigner, of the question and of the chats that hand it over. */
+  /** Seqs of the question (0 until it arrives, as in the assigner) and of the chats that hand it over. */
   readonly #asked = new Set([0])
   /** Ids of the question and of the chats that hand it over. */
   readonly #ids: Set<string>
@@ -127,7 +127,10 @@ export class TurnStream {
     for (const text of written) turn.written.grow(text, written.length)
   }
 
-  /** The end of the turn of the asked or present agent; `undefined` = not ended, or several agents are asked. */
+  /**
+   * The end of the turn of the asked agent or, after it has handed the question over, of the new agent; `undefined` = not
+   * ended, or not exactly one agent is asked.
+   */
   get end(): TurnEnd | undefined {
     const [agent = '', another] = this.#agents ?? []
     return another === undefined ? this.#turns.get(agent)?.end : undefined
@@ -195,7 +198,7 @@ class AgentTurn {
   readonly written: WrittenAnswer
   readonly open = new Bounded<TurnCall>(max.calls)
   end: TurnEnd | undefined
-  /** The end of the turn with the agent's program, if it has no other. */
+  /** How the turn ended when the agent's program ended. Counts only while the log gives the turn no other end. */
   #programEnd: TurnEnd | undefined
   /** Whether the agent has handed the question over to others. */
   #hasHandedOver = false
@@ -274,7 +277,7 @@ class AgentTurn {
     return events
   }
 
-  /** Lists the calls since the last check. */
+  /** Lists the calls that were added since this method was last called. */
   #findNew(): TurnCall[] {
     const { decisions = [] } = this.#turn?.record ?? {}
     const first = decisions.findLastIndex(({ number }) => number <= this.#last) + 1
