@@ -23,7 +23,7 @@ function consumeCode(): string | undefined {
   return code
 }
 
-/** Read before rendering, which may use the URL. */
+/** The code from the URL; read before rendering, because components read the URL and replace it. */
 const firstCode = consumeCode()
 
 /** The root component: sign-in, or the space. */

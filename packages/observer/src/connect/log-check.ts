@@ -152,7 +152,7 @@ export class LogCheck {
     })
   }
 
-  /** Explains why an export is incomplete: asks the gateway if it finds the log broken itself. */
+  /** Explains why an export is incomplete: asks the gateway to verify its log, which may be broken. */
   async #explain(error: unknown): Promise<LogCheckState> {
     const problem = getErrorMessage(error)
     if (error instanceof ProtocolError) return { at: 'unknown', problem }

@@ -56,7 +56,7 @@ export class Outbox {
     this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
   }
 
-  /** Stops saving to this tab, whose next reader may be another participant when a late send fails. */
+  /** Stops saving to this tab: a send that fails later must not save a message for the next reader of the tab. */
   close(): void {
     this.#isClosed = true
   }

@@ -45,7 +45,7 @@ export class PageSession implements SessionHandle {
   present = new SpaceModel()
   /** The moment that is shown: now, or one in the past. */
   readonly time: TimeTravel
-  /** Verification of the log. */
+  /** Verifies the log's hash chain. */
   readonly logCheck: LogCheck
   stage: Stage = { at: 'connecting' }
   /** The latest notice about the connection. */

@@ -54,7 +54,7 @@ export class Past {
     this.#passed = 0
   }
 
-  /** Plays `ms` milliseconds of log time, which already include `speed`: it is only needed for the maximum pause. */
+  /** Plays `ms` milliseconds of log time: real time times `speed`, which is passed only for the maximum pause. */
   play(ms: number, speed: number): void {
     const { log } = this.#present
     this.#passed += ms

@@ -155,7 +155,7 @@ export class SpaceModel {
     const log = new Log()
     const views = this.#newViews(log)
     for (const { payload } of this.#welcomes) views.onWelcome(payload as WelcomePayload)
-    // The state of participants is current, so it is kept whatever history is merged.
+    // Participants keep their present state: the envelopes are folded again, but older ones must not change it.
     views.facts.participants.restore(this.#views.facts.participants.snapshot())
     views.facts.summaries.restore(this.#views.facts.summaries.snapshot())
     const through = this.log.last

@@ -52,7 +52,7 @@ function findBreak(text: string, at: number): number {
   return /[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at - 1 : at
 }
 
-/** Characters of a hit that must be found to recognize its part. */
+/** Characters of a search hit, from its first found word on, by which the part that contains it is recognized. */
 const hitChars = 60
 
 /** Index of the part that contains a search hit. `snippet`: one line of the text; `ranges`: the found words in it. */

@@ -53,7 +53,7 @@ export const namesHost = (text: string, { host, origin }: URL): boolean =>
 
 const maxParametersChars = 200
 
-/** The text of an envelope, safe to display. A missing answer's reason is shown separately. */
+/** The text of an envelope, safe to display, without `noAnswer`: why there is no answer is shown separately. */
 export function getText({ payload: { noAnswer: _, ...said } }: Pick<Envelope, 'payload'>): string {
   return printable(payloadText(said))
 }

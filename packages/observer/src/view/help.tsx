@@ -2,7 +2,6 @@ import type { VNode } from 'preact'
 import { CloseDialog, Dialog } from './shared/dialog.js'
 import { viewNames } from './view-tabs.js'
 
-/** The help text of each key. */
 const keyHelp = [
   ['Ctrl+K', 'go to a name, a question, a view, a command'],
   ['j k', 'next, previous line'],

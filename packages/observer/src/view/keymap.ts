@@ -79,8 +79,8 @@ function moveInQueue(by: number): boolean {
 }
 
 /**
- * Presses the button for a key in the focused row or its detail. Other rows are ignored, so that a key never decides about one
- * that is not in view. Returns `false` if there is no such button.
+ * Presses the button for a key: in the inbox's open entry, otherwise in the focused row or its detail. Other rows are ignored,
+ * so that a key never decides about one that is not in view. Returns `false` if there is no such button.
  */
 function press(key: string): boolean {
   const row = document.activeElement?.closest('[aria-current="true"]')

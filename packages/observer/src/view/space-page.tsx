@@ -128,7 +128,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
         const { current: panel } = shownPanel
-        // Panels that list steps stay open, so that the reader can continue.
+        // Panels that list steps stay open, so that the reader can go on to the next step.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })

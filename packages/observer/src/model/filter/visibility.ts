@@ -50,6 +50,6 @@ export const toggled = (list: readonly string[], item: string): readonly string[
 /** Whether all thoughts of a run are hidden, because someone other than its owner has hidden them [MEUP-9.6]. */
 export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
 
-/** Whether this participant's flag is set: the owner has a flag of its own, all others share one. */
+/** Whether this participant's choice hides thoughts: the owner's covers its own; all others share one, which covers all. */
 export const hasHidden = ({ owner, hiddenBy = [] }: Hiding, participant: string): boolean =>
   hiddenBy.some((id) => (id === owner) === (participant === owner))

@@ -20,7 +20,7 @@ export function hasNoLine({ kind, payload }: Envelope): boolean {
   return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }
 
-/** Id of the envelope whose line shows this one; `undefined` if it has no line, or shares one. */
+/** Id of the envelope whose line shows this one; `undefined` without a line, and for presence, which may share a line. */
 export function getLineId(envelope: Envelope): string | undefined {
   const { id, kind } = envelope
   if (kind === Kind.mcpResponse || kind === Kind.mcpReject || kind === Kind.mcpWithdraw)

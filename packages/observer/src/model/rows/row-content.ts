@@ -86,7 +86,7 @@ function createContent(slot: Slot, sources: Sources): Content {
 
 interface MessageText {
   readonly text: string
-  /** The text of each row. */
+  /** The parts of the text, one for each row of the message. */
   readonly parts: readonly string[]
 }
 

@@ -3,7 +3,7 @@ import type { Block, BlockEntry, ContextBlock } from './blocks.js'
 import type { LogRow, Slot, Sources } from './row.js'
 import { arrivalsText, countParts, isCarriedOut, isPressing } from './row-content.js'
 
-/** Maximum lines of a context: while it is open, and after its end. */
+/** Maximum lines of a run that is neither folded nor fully unfolded: while it is open, and after its end. */
 const latest = { live: 6, over: 10 }
 
 /** Estimated heights in pixels. */

@@ -67,7 +67,7 @@ function Links({ ids }: { ids: readonly string[] }): VNode {
 const links = (ids: readonly string[]): VNode | undefined =>
   ids.length === 0 ? undefined : <Links ids={ids} />
 
-/** An envelope's position in the hash chain, as a list of its own. */
+/** A list with an envelope's hashes and its position in the hash chain. */
 export const EnvelopeChain = ({ seq }: { seq: number | undefined }): VNode => (
   <Facts kind="chain-place" of={useChainFacts(seq)} />
 )

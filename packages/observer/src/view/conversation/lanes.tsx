@@ -26,7 +26,7 @@ export function Lanes({ current, handle }: ViewProps): VNode {
   const [seen, setSeen] = useState({ left: 0, width: 0 })
   const shown = useRef(new Map<string | null, RowsHandle>())
   const away = useRef(new Set<string | null>())
-  /** Key of the lane that received the last key press, even if its line is folded. */
+  /** Key of the lane that last had the current row: keys go there even while that row is folded away. */
   const latest = useRef<string | null>(null)
   /** Id of an envelope to reveal once its lane is drawn. */
   const wanted = useRef<string | undefined>(undefined)

@@ -97,7 +97,7 @@ function Chips({ row }: { row: HeadingRow }): VNode {
       {row.late > 0 && <Chip>{row.late} late</Chip>}
       {row.confidence !== null && <Chip>{Math.round(row.confidence * 100)} % sure</Chip>}
       {references.slice(0, maxLinks).map(({ id }) => {
-        // Refers to the envelope that opened the context: its id is the last part of the path.
+        // A reference to a context leads to the envelope that opened it, whose id is the last part of the path.
         const known = session.model.log.get(id.slice(id.lastIndexOf('/') + 1))
         return known === undefined ? (
           <span

@@ -1,6 +1,6 @@
 import { type ComponentChildren, Fragment, type VNode } from 'preact'
 
-/** Names with what each has, in a list; `undefined` and `''` are left out. */
+/** A list of names with their values. A name whose value is `undefined` or `''` is left out. */
 export const Facts = ({
   of,
   kind,

@@ -38,7 +38,7 @@ export function useSeenToEnd<Box extends HTMLElement>(content: unknown, onEnd: (
       look()
     })
     inView.observe(end)
-    // The observer also calls back initially, so no first check is needed, and when the box unfolds or narrows.
+    // A ResizeObserver calls back at once, so no first check is needed, and whenever the box unfolds or changes its width.
     const observer = new ResizeObserver(look)
     observer.observe(element)
     element.addEventListener('scroll', look)

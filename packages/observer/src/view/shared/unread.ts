@@ -12,12 +12,12 @@ export interface Unread {
   readonly since: string
 }
 
-/** Interval at which the reader's position is saved. */
+/** Interval at which the seq up to which the reader has read is saved. */
 const saveMs = 1000
 
 /**
- * Unread messages, and a function that marks them read. The position is stored in this browser: it advances while the page is
- * visible and at the live end.
+ * Unread messages, and a function that marks them read. The seq up to which the reader has read is stored in this browser. It
+ * advances while the page is visible and at the live end.
  */
 export function useUnread(session: PageSession): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session

@@ -139,7 +139,7 @@ export function MessageBox({ help }: { help: () => void }): VNode {
         giveBack()
         throw error
       })
-    // Runs without a wait if the code is there, so that the next message does not overtake it.
+    // If the code of commands is loaded, does not await it: the next message must not overtake the command.
     const { findCommand, describeUnknownCommand: unknownCommand } = code ?? (await load())
     const found = findCommand(name)
     const wrong =
