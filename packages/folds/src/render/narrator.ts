@@ -225,7 +225,7 @@ export class Narrator {
     )
   }
 
-  /** Marks open calls as cancelled. */
+  /** Marks the open calls that `isMeant` selects as cancelled. */
   #cancelOpen(reason: unknown, isMeant: (call: Call<WrittenCall>) => boolean = () => true): void {
     const cancelled = this.#clean(reason)
     this.#reason = cancelled

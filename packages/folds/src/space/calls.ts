@@ -83,7 +83,6 @@ export interface CallStore<Data> {
   update(call: Call<Data>): void
   /** The open calls, oldest first. */
   open(): Iterable<Call<Data>>
-  /** All stored calls. */
   all(): Iterable<Call<Data>>
 }
 

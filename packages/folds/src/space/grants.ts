@@ -81,7 +81,6 @@ function removeAll(wanted: readonly Capability[], from: Capability[]): boolean {
   return true
 }
 
-/** A grant in the log. */
 export interface LoggedGrant extends GrantState {
   readonly ts: string
   /** Time of expiry (RFC 3339); absent = the grant is in force until it is revoked. */
