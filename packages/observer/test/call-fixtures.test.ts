@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // Of the calls, the page keeps only open proposals (`p…`) and open elicitations (`x…`).
+  // The page keeps only open proposals (`p…`) and open elicitations (`x…`), and no other calls.
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
   read: ({ welcome, envelopes, now }) => {
     const model = new SpaceModel()

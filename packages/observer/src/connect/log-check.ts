@@ -3,7 +3,6 @@ import { type HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 import { getErrorMessage } from '@meup/protocol'
 import type { BrokenChain, ChainCheck, CheckResult, Log } from '../model/index.js'
 
-/** State of the log's verification. */
 type LogCheckState =
   /** `isLong`: so much is unchecked that the reader has to start the check. */
   | { readonly at: 'waiting'; readonly isLong: boolean }

@@ -151,7 +151,6 @@ function arrowKeys(keymap: Keymap): Keymap {
   )
 }
 
-/** Actions by key. */
 export type Keymap = Readonly<Record<string, () => void>>
 
 /** Whether a text field has the focus or a dialog is open. */

@@ -330,5 +330,4 @@ const findBefore = (list: RowList | undefined, { seq = 0 }: Envelope): string | 
 
 const toSearch = (): void => document.querySelector<HTMLElement>('.find-box input')?.focus()
 
-/** Focuses the first filter button. */
 const toFilters = (): void => document.querySelector<HTMLElement>('.filters button')?.focus()

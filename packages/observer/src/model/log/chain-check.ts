@@ -39,7 +39,7 @@ interface ChainPorts {
   readonly sha256: Sha256
   /** Opens the export after a seq; -1 or 0 = from the beginning. */
   open(after: number): AsyncIterable<Uint8Array>
-  /** The envelope shown with this seq. */
+  /** The envelope that the page shows with this seq. */
   shown(seq: number): { readonly seq?: number } | undefined
   /** Called after each envelope: may yield to other work, or throw to stop. */
   pause(): Promise<void> | undefined

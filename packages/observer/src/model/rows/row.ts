@@ -132,7 +132,7 @@ export interface ProposalRow extends Placed {
   readonly summary: CallSummary
 }
 
-/** The end of a context. */
+/** The line of a context's conclusion or cancellation. */
 export interface EndRow extends Placed {
   readonly type: 'end'
   readonly text: string

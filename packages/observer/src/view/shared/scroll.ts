@@ -22,7 +22,6 @@ export type Place = 'third' | 'near' | 'top'
 /** Share of the visible part above a row with `third`, and distance to the edges with `near`. */
 const [shareAbove, edgePx] = [0.3, 8]
 
-/** The list that is scrolled. */
 interface Scrolled {
   readonly list: RowList
   /** Called when the reader reaches or leaves the live end. */

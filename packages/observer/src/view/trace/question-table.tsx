@@ -18,7 +18,6 @@ import { tableRoles } from '../shared/row-props.js'
 import { costText, countTokens, tokensText } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
 
-/** A line of the table. */
 interface Line {
   readonly key: string
   /** The question; if it is not loaded, the first loaded envelope that it caused. */

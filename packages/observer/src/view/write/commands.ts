@@ -9,7 +9,6 @@ interface CommandTarget {
   readonly space: SpaceActions
   /** Interrupts the runs that answer this reader. */
   stop(): void
-  /** Sends a private message. */
   sendPrivately(to: string, message: string): void
   setLevel(level: string): void
   help(): void
