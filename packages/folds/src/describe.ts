@@ -342,7 +342,7 @@ const proposal = (tool: string, to: readonly string[] | undefined, shownArgument
   'proposal',
 ]
 
-/** The rationale of a call; `''` for a method that does not require one and has none. */
+/** The rationale of a call. Without one: `no reason given` for a tool call, `''` for other methods. */
 export function getCallRationale({
   rationale = '',
   payload,

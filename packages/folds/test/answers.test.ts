@@ -18,7 +18,7 @@ const left = (id: string): Fields => ({
 const answer = (more: Partial<Envelope> = {}): Fields =>
   chat('bot', 'because', { correlationId: 'q', ...more })
 
-/** The text of the last answer, and whether each envelope has changed the answers. */
+/** The texts of the answers in progress at the end of a log, and whether each envelope has changed them. */
 function outcomeOf(...all: Fields[]) {
   const answers = new LiveAnswers()
   const changes = toLog(all).map((envelope) => answers.apply(envelope))

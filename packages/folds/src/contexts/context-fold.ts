@@ -61,7 +61,7 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   onWelcome(welcome: Pick<WelcomePayload, 'contexts'>): readonly ContextView[]
 }
 
-/** Runs, their nested contexts, and free paths. `contextTree` arranges them. */
+/** Creates a fold of runs, their nested contexts, and free paths. `contextTree` arranges its views as trees. */
 export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
 
 /** Default milliseconds that a gateway waits for an absent owner. */
