@@ -12,7 +12,7 @@ import {
 } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Envelopes between two time checks, and time checks in a synchronous count. */
+/** Envelopes between two time checks, and the maximum of such spans that `dropped` counts at once. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
 /** Decides which envelopes the reader sees, and counts those that are filtered out. */

@@ -89,7 +89,7 @@ function OpenCard({ proposal, envelope }: OpenCardProps): VNode {
   const see = (part: CardPart): void => {
     if (!session.seen.add(id, part, card.chars)) return
     redraw((count) => count + 1)
-    // Redraws other components, such as the button that approves several proposals.
+    // Redraws other components that depend on the seen parts, such as the button that approves several proposals.
     session.onChange()
   }
   const content = (part: CardPart, value: unknown): unknown =>
