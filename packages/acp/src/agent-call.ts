@@ -74,7 +74,7 @@ export class AgentCall {
     return this.#hasBegun || this.isOver
   }
 
-  /** Whether the call failed without having run: agents report calls that they refuse themselves in this way. */
+  /** Whether the call failed without having run. Agents report a call in this way if they refuse it themselves. */
   get failedUnrun(): boolean {
     const hasRun = this.#hasBegun || this.#exitCode !== undefined || this.#output !== ''
     return this.#status === 'failed' && !hasRun && this.#diffs.length === 0

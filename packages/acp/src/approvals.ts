@@ -39,7 +39,7 @@ interface Choice {
 
 interface Open {
   readonly call: ReportedCall
-  /** A decision selects one of several options, so a grant cannot allow the call. */
+  /** Whether the decision also selects one of several options. New capabilities of the agent do not decide such a call. */
   readonly isChoice: boolean
   readonly proposal: Proposal
   settle(decision: PermissionDecision): void
@@ -128,7 +128,10 @@ export class Approvals {
     this.#respond(id, call).catch(() => {}) // The connection is closed, so the call has no response in the log.
   }
 
-  /** Answers an `mcp.request` to the agent: an approved proposal gets the result of its call; other requests get an error. */
+  /**
+   * Answers an `mcp.request` to the agent: the request that fulfils an approved proposal gets the result of the proposed call;
+   * all other requests get an error.
+   */
   async answer(request: AnyEnvelope): Promise<McpResponsePayload> {
     // Waits a tick: the request may directly follow the echo of the proposal, before `#open` contains the proposal.
     await new Promise((resolve) => setImmediate(resolve))
@@ -192,7 +195,7 @@ export class Approvals {
     })
   }
 
-  /** Allows waiting calls that the agent's new capabilities cover. */
+  /** Allows the calls that wait for a decision, if the agent's new capabilities cover them. */
   #allowOpen(): void {
     for (const [id, { call, isChoice, settle }] of this.#open) {
       if (isChoice || !this.#space.can(this.#createRequest(call, '', id))) continue

@@ -146,7 +146,7 @@ class Bridge implements CodingAgent {
     })
     space.control({ status: () => this.#status })
     const { head } = space.welcome.space
-    // Opens the shared session before the first turn arrives: turns then wait in its queue until it is open.
+    // Begins to open the shared session before any turn can arrive: turns then wait in the session's queue until it is open.
     const ready = Promise.all([approvals.withdrawLeft(), this.#getSession('').ready()])
     const answering = space.answer((turn) => this.#answer(turn), {
       answers: (message) => (message.seq ?? 0) > head && space.isAsked(message),
@@ -261,7 +261,9 @@ class Bridge implements CodingAgent {
     return owner
   }
 
-  /** Opens a run for a sub-agent without a known parent, readable only by participants that may read all active prompts. */
+  /**
+   * Opens a run for a sub-agent without a known parent. Only participants that may read all active prompts can read the run.
+   */
   #openStray(): Promise<AgentPrompt> | undefined {
     const prompting = this.#prompting
     const narrowest = prompting.find((one) =>
@@ -336,7 +338,7 @@ class Bridge implements CodingAgent {
     return started
   }
 
-  /** Active prompts have failed already; the next prompt starts the agent again. */
+  /** Lets the next prompt start the agent again. The prompts that were active have failed already. */
   async #onProcessEnded(process: AgentProcess, reason: string): Promise<void> {
     if ((await this.#process?.catch(() => undefined)) !== process || this.#isClosing) return
     this.#process = undefined

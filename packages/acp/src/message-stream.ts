@@ -13,7 +13,7 @@ const [maxShownChars, maxErrorChars] = [300, 2000]
  * thread's time, like `isPaced` of `readLines`, is not sufficient: two agents that write endlessly would use the whole thread.
  */
 const [unitsPerSecond, maxUnits] = [5000, 20_000]
-/** Reading pauses while this many requests of the agent are unanswered, or answers wait for the agent to read them. */
+/** Maximum requests of the agent whose answers are not written yet; at this number, reading its output pauses. */
 const maxUnanswered = 1000
 const NEWLINE = 0x0a
 const internalError = -32603
@@ -126,7 +126,7 @@ function readDropped(text: DroppedText): string | undefined {
   return JSON.stringify({ jsonrpc: '2.0', id, ...about })
 }
 
-/** Normalizes a response to a result, or to an error with a message: some agents explain an error only in `data`. */
+/** Normalizes a response, so that it has a result, or an error with a message: some agents explain an error only in `data`. */
 function toResponse({ id, result, error }: Message): Message {
   if (error == null) return { id, result: result ?? null }
   const { code, message, data } = isObject(error) ? error : { code: 0, message: error, data: undefined }

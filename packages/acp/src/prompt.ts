@@ -91,7 +91,7 @@ export class AgentPrompt {
   readonly #calls = new Map<string, Tracked>()
   readonly #log: RunLog
   readonly #text: AnswerText
-  /** Text before the pending calls, used as their rationale. */
+  /** The agent's text before its pending calls, which is used as their rationale. */
   #said = ''
   /** Number of kept characters of all calls. */
   #callChars = 0
@@ -190,7 +190,7 @@ export class AgentPrompt {
     return reject === undefined ? cancelled : selectOption(reject.id)
   }
 
-  /** A prompt with its own run, for a sub-agent whose parent is unknown. Ends with this prompt. */
+  /** Creates a prompt with its own run, for a sub-agent whose parent prompt is unknown. It ends when this prompt ends. */
   nest(message: string): Promise<AgentPrompt> {
     this.#nested ??= this.#parts.run.reason(message).then((run) => {
       const nested = new AgentPrompt({ ...this.#parts, run })
@@ -284,7 +284,8 @@ export class AgentPrompt {
     const { call } = tracked
     if (tracked.state === 'deciding' && call.isOver) tracked.over.abort()
     if (tracked.state === 'logged' && call.isOver) {
-      // If the call used a space tool, also removes its arrival at the tool server, so that it does not match another call.
+      // If the call used a space tool, removes the record of its arrival at the tool server, so that no later call matches the
+      // record.
       this.#parts.arrivals.take(call)
       this.#end(tracked, this.#isCancelled ? 'after cancel' : undefined)
     }
@@ -297,7 +298,10 @@ export class AgentPrompt {
     if (![...this.#calls.values()].some(({ call }) => !call.isOver)) this.#said = ''
   }
 
-  /** Milliseconds until a call counts as unasked. A call of a space tool may arrive at the tool server later. */
+  /**
+   * Milliseconds until a begun call counts as run without a permission request. Longer for a call of a space tool, because it
+   * may arrive at the tool server after the agent has reported it.
+   */
   #getAskMs(call: AgentCall): number {
     return this.#parts.agent?.asksLate || readToolUse(call) !== undefined ? askLateMs : askMs
   }
@@ -306,7 +310,7 @@ export class AgentPrompt {
   #track(fields: AgentCallFields, isAsked = false): Tracked | undefined {
     const { id, status } = fields
     const known = this.#calls.get(id)
-    // An agent may reuse the id of an ended call.
+    // An agent may reuse the id of an ended call for a new call.
     const isNext = known?.call.isOver === true && (isAsked || (status !== undefined && !isFinal(status)))
     const tracked = known === undefined || isNext ? this.#begin(fields) : known
     if (tracked === undefined) return undefined
@@ -343,7 +347,7 @@ export class AgentPrompt {
       result,
       resolve,
     }
-    // After the prompt has ended, permission requests are cancelled.
+    // The permission requests of a call that begins after the prompt has ended are cancelled at once.
     if (this.#isCancelled || this.#isOver) tracked.over.abort()
     this.#calls.set(fields.id, tracked)
     return tracked

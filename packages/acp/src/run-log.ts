@@ -65,7 +65,7 @@ export class RunLog {
     }, text.length)
   }
 
-  /** Logs a plan. Of plans that arrive while one waits, only the last is logged. */
+  /** Logs a plan. If several plans arrive before the first one can be logged, logs only the last of them. */
   plan(entries: readonly PlanEntry[]): void {
     const isWaiting = this.#next !== undefined
     this.#next = entries

@@ -24,7 +24,9 @@ import { Stopper } from './stopper.js'
 
 /** Bytes reserved for the envelope around the text of an answer. */
 const envelopeBytes = 8 * 1024
-/** The note in the agent's next prompt when a session was lost; `lostReport`: the report in the space. */
+/**
+ * `lostNote`: a note in the agent's next prompt after its session was lost. `lostReport`: the report about that in the space.
+ */
 const lostNote = 'You were started again, and what was said before is lost.'
 const lostReport = 'lost its session: it starts again, without memory of earlier messages'
 
@@ -73,7 +75,7 @@ export class AgentSession {
   #notes: string[] = []
   #audience: readonly string[] | undefined
   #isLoading = false
-  /** The agent claims to have resumed this session, but has not answered a prompt since. */
+  /** The agent claims to have resumed this session, but has not answered a prompt in it since, so the claim may be wrong. */
   #isUnproven = false
   /** The session was lost, and the space has not been informed yet. */
   #isLost = false
@@ -305,7 +307,7 @@ export class AgentSession {
     const { trigger } = turn
     const audience = audienceOf(trigger, space.id)
     this.#arrivals.clear()
-    // Sends late text of the previous prompt: further updates belong to the new one.
+    // Sends late text of the previous prompt now, because all further updates of the session belong to the new prompt.
     this.#prompt?.flushLate()
     const prompt = new AgentPrompt({
       ...{ run, live, approvals, log, arrivals: this.#arrivals },

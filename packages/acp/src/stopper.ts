@@ -46,7 +46,10 @@ export class Stopper {
     this.#answer = setTimeout(() => this.#kill('it did not answer a cancel'), answerGraceMs)
   }
 
-  /** Must be called when the agent has answered. After a cancel, a command that still runs is nevertheless killed in time. */
+  /**
+   * Must be called when the agent has answered. If a command still runs after a cancel, the timer that kills the agent
+   * continues.
+   */
   close(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
     clearTimeout(this.#answer)

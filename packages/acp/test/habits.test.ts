@@ -234,7 +234,7 @@ const shown: Record<keyof typeof agentHabits, () => Promise<void>> = {
   },
   async 'a lost session'() {
     for (const how of ['refusal', 'Session not found', 'unknown session: s1']) await loseSession(how)
-    // A refusal in a known session is a normal answer.
+    // A refusal in a session that the agent has not lost is a normal answer: the prompt is not repeated in a new session.
     const { ask, notes } = await startCoder()
     await ask(['exit', 1])
     expect(await ask(['text', 'So far.'], ['stop', 'refusal'])).toContain('refused')

@@ -122,7 +122,7 @@ describe('what coding agents do', () => {
 
   test('a change of 4 MiB cannot be decided: it is rejected, and everybody reads why', async () => {
     const { ask, notes, seen } = await startCoder({ capabilities: [...usual, touch] })
-    // The permission request is small; the scripted agent makes its arguments 4 MiB large.
+    // A proposal may have at most 0.9 × `maxEnvelopeBytes`, which is 235,929 bytes; the call has more.
     await ask(
       ['ask', { ...shell('c1', 'x'), rawInput: { text: 'y'.repeat(240_000) } }],
       ['text', 'Then not.'],
@@ -270,7 +270,8 @@ describe('sessions', () => {
     await running.join(coder, 'other')
     const first = await running.space.join('other')
     expect((await first.ask('Shall we begin?', { to: ['coder'] })).text).toBe('And then?')
-    // `other` handles messages in order: a reply to the coder's answer would precede its reply to ana.
+    // `other` must not reply to the coder's answer. It handles messages in order, so such a reply would come before its reply
+    // to ana.
     await running.ana.ask('well?', { to: ['other'] })
     const chats = running.log.filter(({ kind, from }) => kind === Kind.chat && from !== 'ana')
     expect(chats.map(({ from, to }) => [from, to])).toEqual([

@@ -7,7 +7,7 @@ import type { Replica } from './replica.js'
 import type { Rewrites } from './rewrites.js'
 import type { StoredBatch, SubjectLog } from './subject-log.js'
 
-/** Milliseconds within which a new batch of the stream arrives here. */
+/** Milliseconds that a new batch may take from the stream to this gateway, before its rows count as missing in the replica. */
 const graceMs = 100
 /** Maximum number of rows appended to the replica at once. */
 const maxRowsAtOnce = 1000

@@ -85,7 +85,9 @@ export class JetStreamLog implements EnvelopeLog {
     parts.sharing.join((task) => this.#inTurn(task), fence)
   }
 
-  /** The leader shows a batch once all its messages are stored; a follower shows each message as it arrives. */
+  /**
+   * On the leader, the last row of the last commit whose messages are all stored; on a follower, the last row that has arrived.
+   */
   get head(): number {
     const { sharing, replica } = this.#parts
     return sharing.leads ? this.#shown : replica.head
@@ -152,7 +154,10 @@ export class JetStreamLog implements EnvelopeLog {
     await this.#inTurn(() => this.#prune(through, bytes))
   }
 
-  /** The sequencing gateway rewrites the stream; others wait for it. */
+  /**
+   * Erases the bodies of rows in the replica and in the stream. Only the sequencing gateway rewrites the stream; other gateways
+   * wait until it has done so.
+   */
   async erase(seqs: readonly number[]): Promise<boolean> {
     this.#refuseIfClosed()
     const { replica } = this.#parts
@@ -195,7 +200,7 @@ export class JetStreamLog implements EnvelopeLog {
   async close(): Promise<void> {
     if (!this.#isClosed) this.#parts.onClose()
     this.#isClosed = true
-    // Callers get their own errors; writes are sequential, so waiting for the last one is enough.
+    // The callers of the writes get their errors. Writes are sequential, so it is enough to wait for the last one.
     await Promise.allSettled([this.#lastWrite])
     await this.#parts.sharing.close()
     await this.#parts.replica.close()
@@ -250,7 +255,10 @@ export class JetStreamLog implements EnvelopeLog {
     follower.position = at
   }
 
-  /** Resolves once the stream does not contain this row any more, to whether it did. */
+  /**
+   * Waits until the stream does not contain the body of this row any more. Resolves with `false` if the
+   * stream did not contain it before.
+   */
   async #eraseInStream(row: number): Promise<boolean> {
     const { sharing, space } = this.#parts
     const until = performance.now() + eraseTimeoutMs

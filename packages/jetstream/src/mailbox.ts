@@ -26,7 +26,10 @@ export class Mailbox {
     this.#forgetAtReconnect().catch((err: unknown) => this.#failed(err))
   }
 
-  /** Subscribes to messages about a space, to this gateway or to all. Returns a function that unsubscribes. */
+  /**
+   * Subscribes to messages about a space that are addressed to this gateway or to all gateways. Returns a function that
+   * unsubscribes.
+   */
   listen(space: string, listener: Listener): () => void {
     const everyone = this.#nats.connection.subscribe(getBroadcastAddress(space))
     this.#listeners.set(space, listener)
@@ -59,7 +62,7 @@ export class Mailbox {
     this.#readAll(messages).catch((err: unknown) => this.#failed(err))
   }
 
-  /** Skips unreadable messages, because other clients of the NATS account may write here. */
+  /** Skips unreadable messages, because other clients of the NATS account may write to these subjects. */
   async #readAll(messages: Subscription): Promise<void> {
     for await (const message of messages) {
       try {
@@ -130,7 +133,7 @@ class HealthProbe {
     this.#silent.delete(gateway)
   }
 
-  /** Call after this gateway was disconnected: other gateways may only have seemed silent. */
+  /** Call after this gateway was disconnected: gateways that seemed silent in the meantime may be alive. */
   forget(): void {
     this.#silent.clear()
   }

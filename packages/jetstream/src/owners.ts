@@ -42,7 +42,8 @@ export class Owners {
     try {
       await this.#nats.owners.delete(space, { previousSeq: revision })
     } catch {
-      // The failure is harmless: another gateway has already claimed the space, or will once this gateway does not answer.
+      // The failure is harmless: another gateway has already claimed the space, or will claim it when this gateway does not
+      // answer.
     }
   }
 

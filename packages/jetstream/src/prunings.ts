@@ -53,7 +53,7 @@ export class Prunings {
     return (await this.#record())?.record.through ?? 0
   }
 
-  /** Records a pruning in place of the previous one. */
+  /** Stores a snapshot, and records its pruning in place of the previous one. */
   async keep(epoch: string, { through, hash, bytes }: Snapshot): Promise<void> {
     const before = await this.#record()
     const nonce = nanoid()

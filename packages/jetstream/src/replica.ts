@@ -146,7 +146,7 @@ class WriteBehind {
   #rows: Row[] = []
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
-  /** Writes are sequential; after a failure all later ones fail. */
+  /** The last write to the file. Writes are sequential; after a failed write, all later ones fail. */
   #storing: Promise<void> = Promise.resolve()
   #failure: { readonly reason: unknown } | undefined
 

@@ -8,8 +8,8 @@ import { removeMessage, type StoredBatch } from './subject-log.js'
 const wrongLastSequence = 10071
 
 /**
- * Batches rewritten without their erased rows; each replaces a removed message [MEUP-10.10]. A batch has its own subject, whose
- * last message counts.
+ * Batches rewritten without their erased rows; each replaces a removed message [MEUP-10.10]. Each batch has its own subject, of
+ * which only the last message is valid.
  */
 export class Rewrites {
   readonly #nats: Nats
@@ -30,8 +30,8 @@ export class Rewrites {
   }
 
   /**
-   * Writes a rewritten batch in place of `before`, and removes `before`. Rejects with `fenced` if another gateway has replaced
-   * it.
+   * Writes a rewritten batch in place of its earlier version `before`, and removes `before`. Rejects with `fenced` if another
+   * gateway has replaced `before` already.
    */
   async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
     try {

@@ -33,7 +33,7 @@ interface SharingParts {
 /** Determines which gateway sequences a space, and exchanges messages with the other gateways. */
 export class Sharing implements SharedLog<Row> {
   readonly #parts: SharingParts
-  /** Runs tasks one after another. */
+  /** Runs a task; after `join`, in turn with the log's own writes. */
   #inTurn: (task: () => Promise<void>) => Promise<void> = (task) => task()
   #fence = (): void => {}
   #owner = ''
@@ -159,7 +159,7 @@ export class Sharing implements SharedLog<Row> {
     if (this.leads && performance.now() - awaySince > cutOffMs) this.#leaderLost()
     if (!this.leads && !this.#isClosed) {
       try {
-        // Checks outside of `inTurn`, so that other tasks are only delayed if a message was missed.
+        // Does not check within `inTurn`: other tasks wait only for `catchUp`, which runs if a message was missed.
         if (!(await follower.isCurrent())) {
           await this.#inTurn(async () => {
             if (!this.leads) await follower.catchUp()
@@ -196,7 +196,7 @@ export class Sharing implements SharedLog<Row> {
       const through = await prunings.through()
       if (through > replica.pruned) this.#listener?.onPruned(through)
     } catch {
-      // The next check tries again.
+      // The next search for a pruning tries again.
     }
   }
 
@@ -205,8 +205,8 @@ export class Sharing implements SharedLog<Row> {
   }
 
   /**
-   * Logs a failure, and treats the leader as lost: recovering the log determines the leader, or reports why the log is
-   * unreadable.
+   * Logs a failure, and treats the leader as lost: the log is then recovered, which finds the leader again, or reports why the
+   * stream is unreadable.
    */
   #run(task: Promise<void>): void {
     task.catch((err: unknown) => {

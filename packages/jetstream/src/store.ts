@@ -106,7 +106,10 @@ async function open(
   return new JetStreamLog({ space, subject, replica, prunings, rewrites, follower, sharing, logger, onClose })
 }
 
-/** Returns the space in the replica if the replica is of the stream's log. Creates the log if there is none. */
+/**
+ * Opens the space in the replica. Rejects if the replica contains another log than the stream. Begins a log if the stream has
+ * none.
+ */
 async function match(
   space: string,
   subject: SubjectLog,
@@ -139,7 +142,7 @@ async function begin(
   try {
     await subject.write({ data, nonce, expected: 0 })
   } catch (error) {
-    // Another gateway has written the first message, which defines the log.
+    // `fenced`: another gateway has written the first message in the meantime, and that message defines the log.
     if (!(error instanceof LogError) || error.code !== 'fenced') throw error
   }
   const tip = await subject.tip()

@@ -17,7 +17,7 @@ export interface StoredBatch {
 interface Writing {
   readonly data: Uint8Array
   readonly nonce: string
-  /** Sequence of the subject's last message; 0 = none. */
+  /** Sequence that the subject's last message must have; 0 = the subject must be empty. */
   readonly expected: number
 }
 
@@ -69,8 +69,8 @@ export class SubjectLog {
   }
 
   /**
-   * Appends a message after the expected one, and returns its sequence. Rejects with `fenced` if another gateway has written,
-   * and with `unavailable` if the outcome is unknown.
+   * Appends a message after the expected one, and returns its sequence. Rejects with `fenced` if another gateway has written to
+   * the subject since, and with `unavailable` if the outcome is unknown.
    */
   async write({ data, nonce, expected }: Writing): Promise<number> {
     const { stream, subject } = this.place
@@ -180,7 +180,7 @@ const isUnavailable = (error: unknown): boolean => error instanceof LogError && 
 /** Milliseconds without a message after which a consumer is replaced, because its server may be gone. */
 const watchdogMs = 2000
 const maxBuffered = 2000
-/** Maximum consecutive consumers without a message. */
+/** Maximum consecutive consumers without a message; then reading fails. */
 const maxIdleConsumers = 10
 
 /** Reads a subject with a consumer, which is replaced whenever it stalls. */
@@ -218,7 +218,7 @@ async function* consume(
       failures++
       await delay(watchdogMs / maxIdleConsumers)
     } finally {
-      // Does not wait, because the server may never answer.
+      // Does not wait until the consumer is closed, because its server may never answer.
       void messages?.close().catch(() => undefined)
     }
   }

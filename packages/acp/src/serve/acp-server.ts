@@ -90,7 +90,7 @@ export class AcpServer {
   async close(): Promise<void> {
     for (const { prompt } of this.#sessions.values()) prompt?.abort('the client has gone')
     await Promise.allSettled(this.#prompts)
-    // Waits until the responses are written, which happens in a later task.
+    // The responses are written in a later task of the event loop, so waits for that before disconnecting.
     await new Promise((resolve) => setImmediate(resolve))
     this.#connection.close()
   }

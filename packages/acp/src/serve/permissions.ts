@@ -34,7 +34,7 @@ export class Permissions {
   readonly #parts: PermissionsParts
   /** Pending permission requests, by proposal id. */
   readonly #asked = new Map<string, AbortController>()
-  /** Sessions by proposal id, for proposals that no active turn shows: the session must show their decision. */
+  /** For each proposal that no active turn shows, by its id, the session that must show the decision about it. */
   readonly #followed = new Map<string, string>()
 
   constructor(parts: PermissionsParts) {
@@ -60,8 +60,8 @@ export class Permissions {
   }
 
   /**
-   * Asks about a proposal if this participant may approve it; decision or `signal` ends the request. If the proposer's program
-   * ends, asks again, so that the user learns that before deciding.
+   * Asks the user about a proposal if this participant may approve it. A decision or `signal` ends the request. If the
+   * proposer's program ends, asks again, so that the user decides with that knowledge.
    */
   ask(session: string, id: string, signal: AbortSignal): void {
     const { proposals } = this.#parts.space
@@ -71,7 +71,7 @@ export class Permissions {
     this.#asked.set(id, settled)
     this.#decide(session, proposal, AbortSignal.any([settled.signal, signal]))
       .catch((error: unknown) => {
-        // Another participant decided first; the client already shows that.
+        // Another participant has decided first, and the client shows that decision already.
         if (error instanceof ProtocolError && proposals.get(id) === undefined) return
         this.#parts.log(`${id} was not decided by the user: ${describeProblem(error)}`)
       })

@@ -57,7 +57,8 @@ export async function runPrompt(
     const onClosed = (error: Error | undefined): void =>
       reject(error ?? new ConnectionError('closed', 'the connection to the space was closed'))
     const onLost = (): void => reject(editorError('replaced', {}))
-    // A run that ended with the program has ended the turn, and its text says so.
+    // Rejects if the agent's program has ended without an answer. If the end of the program has also ended the run, the turn
+    // has ended too, and the text of its end explains why: then there is nothing to reject.
     const onUnanswered = ({ id: asked, agent: gone }: SpaceEvents['unanswered'][0]): void => {
       if (asked === id && turn.end === undefined) reject(editorError('program_ended', { agent: gone }))
     }
@@ -103,6 +104,6 @@ async function takeBack(space: SpaceClient, { id, agent }: Prompt): Promise<void
   const payload = { reason: 'the asker has cancelled it' }
   const draft = { kind: Kind.chatCancel, to: [agent], correlationId: id, payload }
   if (!space.can(draft)) return
-  // If the gateway is unreachable, the client sends the retraction after reconnecting.
+  // Waits only for a limited time: if the gateway is unreachable, the client sends the retraction after reconnecting.
   await Promise.race([space.send(draft).catch(() => {}), delay(takeBackMs, undefined, { ref: false })])
 }

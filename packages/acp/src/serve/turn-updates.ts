@@ -27,7 +27,7 @@ export class TurnUpdates {
   readonly #kinds: ToolKinds
   /** Content of each shown call, by id. */
   readonly #contents = new Map<string, ToolCallContent[]>()
-  /** Kinds that calls state themselves, by id. */
+  /** ACP kinds that calls state in their `_meta.kind`, by call id. */
   readonly #ownKinds = new Map<string, ToolKind>()
   /** Number of the answer's latest message. */
   #messages = 0

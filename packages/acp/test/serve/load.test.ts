@@ -6,7 +6,7 @@ import { standing } from '../../../agent-sdk/test/support/standing.js'
 import { choose } from '../support/editor.js'
 import { careful, offerFiles, openEditor, useTool } from '../support/stage.js'
 
-/** A gateway whose log an editor reads over HTTP. */
+/** Starts a gateway, so that an editor can read the log of earlier sessions over HTTP. */
 async function remembered() {
   const gateway = await standing({
     participants: {
@@ -25,7 +25,7 @@ async function remembered() {
   }
   offerFiles(await enter('files'))
   const coder = await enter('coder')
-  /** Opens an editor, as after a restart. */
+  /** Opens another connection of ana's editor, like that of a restarted editor. */
   const open = async () =>
     openEditor(await enter('ana'), { to: 'coder', http: new HttpClient(target('ana')) })
   return { enter, coder, open }

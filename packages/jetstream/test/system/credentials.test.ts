@@ -55,7 +55,7 @@ test(
     expect(await ready()).toBe(200)
     const away = (): boolean => said.some((text) => text.includes('is away'))
     await expect.poll(away, within).toBe(true)
-    // The gateway notices the refusal without sending anything.
+    // The gateway must notice that its credentials are refused before it sends anything.
     await expect.poll(ready, within).toBe(503)
     expect(await alice.refused(chat('meanwhile'))).toMatchObject({ code: 'unavailable' })
     const refusal = streamTexts.refused.slice(0, streamTexts.refused.indexOf('{'))

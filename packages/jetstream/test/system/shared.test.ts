@@ -121,7 +121,7 @@ test(
     await expect
       .poll(() => log.recover().then(() => 'recovered', String), { timeout: 20_000 })
       .toBe('recovered')
-    // The rejected draft may have reached the stream, so the next seq is read from the log.
+    // The draft that was rejected above may nevertheless be in the stream, so the next seq is read from the log.
     const next = log.head + 1
     await log.append([draft(next)])
     expect(log.find(`e${next}`)?.seq).toBe(next)
