@@ -57,7 +57,7 @@ export type ExportVerdict =
       readonly hash: string
       /** Number of envelopes that were checked. */
       readonly checked: number
-      /** Number of envelopes that the export shows. */
+      /** Number of envelopes that the export contains in full; it withholds the others. */
       readonly shown: number
       /** Erased envelopes in the export, by the records of their erasures [MEUP-10.10]. */
       readonly erased: readonly Erasure[]

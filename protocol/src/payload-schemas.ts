@@ -68,10 +68,10 @@ export const isKind = (envelope: { readonly kind: string }, kind: string): boole
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** TypeBox schemas have symbol keys, which other libraries do not accept. */
+/** Copies a TypeBox schema without its symbol keys, which other libraries do not accept. */
 export const plainSchema = (schema: TSchema): JsonSchema => JSON.parse(JSON.stringify(schema))
 
-/** Copies a TypeBox schema without its symbol keys, which other libraries do not accept. */
+/** Returns the schemas of submissions, of envelopes and of each kind's payload, by name. */
 export function jsonSchemas(): Readonly<Record<string, JsonSchema>> {
   const payloads = Object.values(Kind).map((kind) => [
     kind,

@@ -77,7 +77,10 @@ export interface Normalised {
   readonly payload: Uint8Array
 }
 
-/** Aliases of payload members by kind. They prevent harm: with a misspelt `timeoutSeconds`, a pause would never end. */
+/**
+ * Aliases of payload members, by kind. Without its alias, a misspelt `timeoutSeconds` would be ignored, and the pause would
+ * never end.
+ */
 const payloadAliases: ReadonlyMap<unknown, { readonly alias: string; readonly name: string }> = new Map([
   [Kind.chat, { alias: 'text', name: 'message' }],
   [Kind.participantPause, { alias: 'timeout_seconds', name: 'timeoutSeconds' }],

@@ -23,11 +23,11 @@ interface Files {
     string,
     { readonly refused?: string; readonly requires?: readonly string[]; readonly takesRationale?: boolean }
   >
-  /** `refusal`: the error code if the space is new and the payload is valid. */
+  /** `refusal`: the error code with which the gateway of a new space refuses the envelope, although its payload is valid. */
   payloads: Vector<{ kind: string; payload: unknown }, 'ok' | { path: string }> & {
     readonly refusal?: string
   }
-  /** `observable: false` if no envelope can show the result. */
+  /** `observable: false` if a gateway cannot show the result, because no participant can send the envelope. */
   capabilities: Vector<
     { capabilities: unknown[]; envelope: { kind: string; payload: unknown } },
     boolean | { path: string }

@@ -140,7 +140,7 @@ export class Sharing implements SharedLog<Row> {
     const waiting = this.#waiting
     this.#waiting = []
     const { follower, replica, subject } = this.#parts
-    // Throws for an invalid batch; the log then has to be recovered, which reports it.
+    // Throws for an invalid batch: the log then has to be recovered, and recovering it reports the batch.
     if (!this.leads) for (const { at, data } of waiting) await follower.onBatch(subject.stored(at, data))
     else if (
       waiting.some(

@@ -112,7 +112,8 @@ export async function bridgeMcpServer({ connect, ...options }: BridgeOptions): P
     space.on('closed', (error) => resolve({ reason: error?.message ?? 'the space was closed' }))
   })
   const ended = Promise.race([relay.closed, left]).then(async (outcome) => {
-    // Leaves first, so that calls interrupted by the end of the server are answered with an error.
+    // Leaves the space before it closes the server's relay, so that calls which the end of the server has interrupted are
+    // answered with an error.
     for (const leave of [() => space.leave(), () => relay.close()])
       await leave().catch((error: unknown) => log(getErrorMessage(error)))
     return outcome
@@ -182,7 +183,7 @@ class ResourceSubscriptions {
 
   /**
    * Answers an unsubscribe request in place of the server while other participants are subscribed: the server has only one
-   * client, so it would end all subscriptions.
+   * client, so it would end the subscriptions of all participants.
    */
   answer(from: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     if (method !== 'resources/unsubscribe') return undefined

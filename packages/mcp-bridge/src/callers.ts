@@ -19,7 +19,7 @@ const quietMs = 60_000
  */
 export class Callers {
   readonly #running = new Set<RelayedCall>()
-  /** When the last call of each participant ended, and when it last cancelled a call, on which the server may still work. */
+  /** Times by participant: when its last call ended, and when it last cancelled a call, on which the server may still work. */
   readonly #endedAt = new Map<string, number>()
   readonly #gaveUpAt = new Map<string, number>()
 

@@ -1,8 +1,8 @@
 import { type Details, errorsOf, type McpResponsePayload } from '@meup/protocol'
 
 /**
- * The messages of `ProgramError`, by code: what happened, with the value. Where the settings are is known to the program that
- * reads them, such as `meup up`, which adds what to do. `reason` is the end of a sentence that begins with "it".
+ * The messages of `ProgramError`, by code: what happened, with the value. `reason` is the end of a sentence that begins with
+ * "it". The program that reads the settings, such as `meup up`, adds what to do, because it knows where the settings are.
  */
 export const programTexts = {
   cannot_start: 'cannot start "{command}": {reason}',
@@ -13,7 +13,7 @@ export const programTexts = {
   invalid_address:
     'the address of the tool server "{name}" cannot be used. Write one such as https://tools.example/mcp.',
   secret_in_address: 'the address of the tool server "{name}" contains a password. Set it in a header.',
-  /** Omits the value, which may be a secret. */
+  /** The message omits the header's value, which may be a secret. */
   invalid_header:
     'the header {header} for the tool server "{name}" contains characters that a header cannot have. Remove them.',
 } as const
@@ -55,7 +55,10 @@ export const relayTexts = {
   unanswerable: 'the tool server "{name}" asks for more than it can be given. Call it with more arguments.',
 } as const
 
-/** JSON-RPC codes; that of the other errors is -32000. The one for cancelled calls is from the Language Server Protocol. */
+/**
+ * JSON-RPC codes of these errors; all others have the code -32000. The code for cancelled calls is from the Language Server
+ * Protocol.
+ */
 const rpcCodes: Readonly<Partial<Record<keyof typeof relayTexts, number>>> = {
   ...{ late: -32001, cancelled: -32800, cancelled_by_server: -32800 },
   ...{ no_outcome: -32603, unreadable: -32603, no_status: -32603, unanswerable: -32603 },

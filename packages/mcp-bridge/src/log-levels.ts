@@ -27,7 +27,9 @@ export class LogLevels {
     this.#hasLogs = 'logging' in capabilities
   }
 
-  /** Stores the level if a request sets it. Returns the response if the server's level need not change. */
+  /**
+   * Stores the level if a request sets it. Returns the response in place of the server if the server's level need not change.
+   */
   answer(asker: string, { method, params }: McpRequestPayload): McpResponsePayload | undefined {
     const level = levels.indexOf(params?.level as string)
     if (method !== 'logging/setLevel' || level === -1 || !this.#hasLogs) return undefined

@@ -193,7 +193,7 @@ const tests: Record<keyof typeof clientHabits, (raw: Raw) => Promise<void>> = {
   },
   async long({ ask, send }) {
     const long = (chars: number) => JSON.stringify(say(1, { pad: 'x'.repeat(chars) }))
-    // The bridge accepts this message, but the gateway refuses the envelope with it.
+    // The bridge accepts a message of this size, but the gateway refuses the envelope that contains it.
     expect(await send(long(9_900_000))).toMatchObject([{ id: 1, result: { isError: true } }])
     const [refused] = await send(long(11_000_000))
     expect(refused).toMatchObject({

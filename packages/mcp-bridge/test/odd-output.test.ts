@@ -180,7 +180,8 @@ test('a server that is stopped makes its calls wait, and ends when it is closed'
     Array.from({ length: 10 }, () => relay.request(large, { timeoutMs: 1000 })),
   )
   const codes = answers.map(({ error }) => error?.code)
-  // At some point, messages for a server that does not read are refused instead of buffered.
+  // Messages for a server that does not read are buffered, and time out (-32001), until the buffer is full; further ones are
+  // refused (-32000).
   expect(new Set(codes)).toEqual(new Set([-32001, -32000]))
   await relay.close()
   expect(isRunning(pid)).toBe(false)

@@ -271,7 +271,8 @@ test.each(['legacy', 'auto'] as const)(
     hostile.serve(async ({ id, from, payload: { method } }) => {
       if (method !== 'tools/call')
         return { result: { tools: [{ name: 'ask', inputSchema: { type: 'object' } }] } }
-      // A longer answer would keep this pattern busy practically forever.
+      // Checking a text against this pattern takes exponential time, so a longer text than the one below would block the
+      // process.
       const properties = { it: { type: 'string', pattern: '^(a+)+$' } }
       const params = { message: 'Well?', requestedSchema: { type: 'object', properties } }
       const about = { correlationId: id, propose: false }

@@ -44,7 +44,7 @@ async function stage(mode: Era, fillIn: (form: Form) => object = () => ({ action
     return id
   }
   const call = (name: string, args: object = {}) => client.callTool({ name, arguments: { ...args } })
-  /** Has the client's user asked about a proposal, and returns the form. */
+  /** Makes the server ask the client's user about a proposal. Returns the form that the user gets. */
   const ask = async (id: string): Promise<Form> => {
     if (mode === 'auto') await call('decide_proposal', { id })
     await expect.poll(() => forms.length).toBeGreaterThan(0)

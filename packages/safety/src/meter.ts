@@ -8,7 +8,9 @@ export interface Meter {
 
 const free: Meter = { charge() {} }
 
-/** Thrown if the meter stops a scan, which is not a failure of it. `cause`: the meter's error. */
+/**
+ * Thrown if the meter stops a scan because the budget is used up, in contrast to a scan that fails. `cause`: the meter's error.
+ */
 export class Stopped extends Error {}
 
 /** Characters that can be scanned for one unit, if nothing is found. */

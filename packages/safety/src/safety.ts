@@ -113,9 +113,9 @@ export function compileSafety(settings: SafetySettings, options: SafetyOptions =
 }
 
 /**
- * Compiles secret and blocking rules for stored texts of any length; texts without a match stay unchanged. `before`: text
- * before it, such as the name of its field. A withheld or failed text becomes `[withheld]`. Throws SafetyError for invalid
- * settings.
+ * Compiles secret and blocking rules for stored texts of any length; texts without a match stay unchanged. `before`: the text
+ * before a stored text, such as the name of its field. A withheld or failed text becomes `[withheld]`. Throws SafetyError for
+ * invalid settings.
  */
 export function compileSecretMask(
   settings: SafetySettings,

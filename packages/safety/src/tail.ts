@@ -117,7 +117,7 @@ export const mayNameGoOn = (before: string, text: string): boolean =>
 /** A preceding text in which a secret may begin. */
 export interface SecretBeginning {
   readonly before: string
-  /** Whether the text begins at a boundary, rather than with all that is known. */
+  /** Whether `before` begins at a boundary between two texts, rather than with the whole tail. */
   readonly isCut: boolean
 }
 

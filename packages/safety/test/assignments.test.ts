@@ -49,7 +49,7 @@ describe('a value that looks random behind a name that says secret is masked', (
   })
 })
 
-/** In the fixtures, one character of each secret is escaped, as in the files of the rules. */
+/** In the fixtures, one character of each secret is escaped, so that scanners do not find secrets in this repository. */
 describe('in all the ways that people and programs write it down', () => {
   test.each(assigned.positives)('%s', (text) => {
     expect(guard(`see\n${text}\nand so on`).text).toContain('[redacted:')

@@ -56,7 +56,8 @@ describe.each(['with zero-width spaces', 'in full width', 'in percent', 'in base
         const cut = Math.floor(text.length / 2)
         return !isHidden(guard(`${text.slice(cut)} here`, tailOf('', `see ${text.slice(0, cut)}`)))
       })
-      // Some secrets have their essential part in the first half of the text, so the guard must mask them in that half.
+      // Some secrets have their essential part in the first half of the text. If the second half is missed, the guard must mask
+      // the first.
       const known = missed.filter(({ text }) => !isHidden(guard(text.slice(0, Math.floor(text.length / 2)))))
       expect(known).toEqual([])
     })
@@ -90,6 +91,6 @@ test('of what is broken over two lines, one part is masked at least', () => {
     })
   })
   const missed = all.filter(({ isSeen }) => isSeen)
-  // The rest of some secrets looks like a word, and rules for whole lines do not match it.
+  // Tolerates a few misses: the rest of some secrets looks like a word, and rules for whole lines do not match the rest.
   expect(missed.length / all.length, JSON.stringify(missed)).toBeLessThan(0.01)
 })

@@ -54,7 +54,7 @@ test('a mask ends where its secret does', () => {
   const longer = secretCases('ends', 1).filter(({ text, secrets }) => {
     const last = secrets.at(-1) ?? ''
     const { text: seen, isWithheld } = guard(text)
-    // The rest of a URL, and padding, may be masked with the secret.
+    // Ignores the rest of a URL, and padding, because they may be masked with the secret.
     const behind = text.slice(text.lastIndexOf(last) + last.length).replace(/^[^\s"'`<>()[\]{}|*,;]*/, '')
     return seen.includes('[redacted:') && !isWithheld && !seen.endsWith(behind)
   })

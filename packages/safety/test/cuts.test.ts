@@ -36,7 +36,10 @@ function placeOf({ text, secrets }: SecretCase): { start: number; end: number } 
 }
 const emptyCase = { family: '', group: '', place: '', notation: '', text: '' }
 
-/** One of this many texts may be recognized too late: passphrases by their words, and prefixes that no rule has. */
+/**
+ * One of this many secrets may be recognized only after a part of it was shown: passphrases, which are recognized by their
+ * words, and prefixes that no rule has.
+ */
 const oneIn = 500
 /** If this many consecutive characters of a secret are visible, the test fails. */
 const fewest = 12

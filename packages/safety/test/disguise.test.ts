@@ -119,7 +119,7 @@ describe('over lines', () => {
 describe('what is told by its label', () => {
   test.for([
     '<your-phrase>',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one of a shell, not of this file
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the variable is one of a shell, not of this file
     '${PHRASE}',
     '$PHRASE',
     '{{phrase}}',

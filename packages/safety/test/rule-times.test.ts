@@ -34,7 +34,7 @@ test('each rule takes time linear in the text', () => {
     const begun = [...cut(example), ...cut(example.replace(/\s/g, ''))]
     const capitals = fillers.slice(0, 3).map((filler) => keyword.toUpperCase() + filler)
     const units = [...fillers.map((filler) => keyword + filler), ...capitals, ...begun]
-    // Tries a sixteenth of the texts with each rule; at night all of them.
+    // Tries a sixteenth of the texts with each rule; in the nightly tests all of them.
     const tried = units.filter((_, index) => (index + turn) % times(16, 1) === 0)
     return tried.flatMap((unit) => {
       const measure = (chars: number): number => {

@@ -221,7 +221,7 @@ const commonAttributes = (tool: string, place: Attributes): Attributes => ({
   'mcp.method.name': 'tools/call',
 })
 
-/** Milliseconds that a participant may be absent before its calls count as abandoned: the default for runs. */
+/** Milliseconds that a participant may be absent before its calls count as abandoned; runs have the same default. */
 const maxAbsenceMs = 60_000
 
 /**

@@ -59,7 +59,7 @@ export class SpanScope {
     return undefined
   }
 
-  /** Attributes of every span. The conversation is the thread of the run's owner; outside any run, of `agent`. */
+  /** Attributes of every span. The conversation is identified by the run's owner; outside any run, by `agent`. */
   attributes(agent: string, context: string | undefined): Attributes {
     const run = context === undefined ? undefined : this.#contexts.get(contextRoot(context))
     return createAttributes({

@@ -2,7 +2,7 @@ import { createTraceFold } from '@meup/telemetry'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('telemetry', {
-  // Skips fixtures that begin with a welcome: the fold reads a log.
+  // Skips fixtures that begin with a welcome: this fold reads a log, which contains none.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['state'] },
   // Only tool calls have spans, and only when they have ended. A fulfilled proposal shares the span of the request that fulfils

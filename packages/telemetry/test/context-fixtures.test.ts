@@ -5,7 +5,7 @@ testFoldFixtures('telemetry', {
   knows: { contexts: ['owner', 'state'] },
   // Only contexts that have ended have spans.
   forgets: (_, fact) => 'state' in fact && fact.state === 'open',
-  // Skips fixtures that begin with a welcome: the fold reads a log.
+  // Skips fixtures that begin with a welcome: this fold reads a log, which contains none.
   skips: ({ welcome }) => welcome !== undefined,
   read: ({ envelopes }) => {
     const fold = createTraceFold({ space: 'test', epoch: 'epoch' })

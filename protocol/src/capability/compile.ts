@@ -340,7 +340,8 @@ function chooseSign(signs: readonly Sign[], capabilities: readonly Heads[], grou
       const character = getCharacter(heads, sign)
       const group = (groups[index] ?? 0) * groupSize + character
       const size = sizes.get(group) ?? 0
-      // A group of n capabilities costs n². Capabilities that allow any character belong to every group.
+      // A group of n capabilities costs n²: the first one 1, the second one 3, the third one 5. A capability that allows any
+      // character belongs to every group.
       left += character === ANY ? capabilities.length : 2 * size + 1
       sizes.set(group, size + 1)
     }

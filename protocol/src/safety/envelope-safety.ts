@@ -36,7 +36,7 @@ const decoder = new TextDecoder()
 
 /** Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound the cost. */
 const maxTexts = 256
-/** Maximum characters to scan per unit of remaining work, so that it suffices for the survey of all texts together. */
+/** Maximum characters to scan per unit of remaining work, so that the work suffices for the survey of all texts together. */
 const charsPerWorkUnit = 2
 /** Share of the remaining work for the survey. The rest is for scanning the texts one by one if the survey has findings. */
 const surveyShare = 2 / 3
@@ -112,7 +112,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return end === -1 ? texts : texts.slice(0, end)
   }
 
-  /** Whether the texts certainly have no findings; `false` if the work does not suffice to tell. */
+  /** Whether the texts certainly have no findings; `false` if the remaining work does not suffice to find that out. */
   #survey(texts: readonly SpokenText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
     const part = new WorkMeter(meter.left * surveyShare)
     try {

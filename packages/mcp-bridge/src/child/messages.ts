@@ -26,5 +26,8 @@ export type Report =
 /** The file descriptor of the lifeline in the reaper. Node marks it close-on-exec, so the command does not inherit it. */
 export const LIFELINE_FD = 3
 
-/** The limit is high, because both sides are trusted, and a start order contains a whole environment. */
+/**
+ * Limit of a message in either direction. High, because both processes are trusted, and a start order contains a whole
+ * environment.
+ */
 export const LIFELINE_LIMIT = { maxBytes: 64 * 1024 * 1024, longer: 'fail' } as const

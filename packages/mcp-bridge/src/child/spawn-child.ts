@@ -41,8 +41,8 @@ export interface SupervisedChild extends AsyncDisposable {
   readonly stdout: Readable | null
   readonly stderr: Readable | null
   /**
-   * Resolves when the command has ended, although other processes that it started may still be running. If only their common
-   * end is known, resolves with `exited`.
+   * Resolves when the command has ended, although other processes that it started may still be running. If the reaper has not
+   * reported the end of the command, resolves together with `exited`.
    */
   readonly commandExited: Promise<ChildExit>
   /** Resolves when the command and all processes that it started have ended. Its output may not have been read completely. */
@@ -58,7 +58,10 @@ const reaperPath = fileURLToPath(new URL('./reaper.js', import.meta.url))
 const SWEEP_POLL_MS = 20
 /** Maximum checks whether killed processes have ended: one in uninterruptible I/O may survive SIGKILL for a long time. */
 const SWEEP_ROUNDS = 100
-/** Milliseconds after the deadline until this process kills the command itself, because the reaper has not. */
+/**
+ * Milliseconds after the grace periods of `close` until this process kills the command itself, because the reaper has not done
+ * so.
+ */
 const OVERDUE_MS = 1000
 
 /**
@@ -117,12 +120,12 @@ async function startReaper(stdio: readonly StdioMode[]) {
   await once(reaper, 'spawn')
   const lifeline = reaper.stdio[LIFELINE_FD]
   if (!(lifeline instanceof Socket) || reaper.pid === undefined) throw new Error('the reaper has no lifeline')
-  // Ignores errors when writing to a reaper that has exited; its exit is handled elsewhere.
+  // Ignores errors when writing to a reaper that has exited: `readReports` notices the exit.
   lifeline.on('error', () => {})
   return { reaper, group: reaper.pid, lifeline }
 }
 
-/** Prevents an uncaught error if stdin is a broken pipe: the write itself fails too. */
+/** Prevents an uncaught error if stdin is a broken pipe. The caller gets the error of its write. */
 function writing(stdin: ChildProcess['stdin']): Writable | null {
   stdin?.on('error', () => {})
   return stdin

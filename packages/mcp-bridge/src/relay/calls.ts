@@ -12,7 +12,7 @@ import { readNumber } from './message-id.js'
 
 /** First id of relayed requests. The SDK's own requests are few, and their ids count from 0. */
 const FIRST_ID = 1000
-/** An id that is never used. */
+/** An id that no request has. */
 const NO_ID = -1
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -44,7 +44,7 @@ interface Calls {
   onMessage(message: JSONRPCMessage, streamRequest: RequestId | undefined): boolean
   /**
    * Returns the handler for an elicitation that arrived on the stream of this request. Restarts the timeouts of all pending
-   * requests.
+   * requests: the elicitation counts as progress of each of them.
    */
   getElicitation(streamRequest: RequestId | undefined): RelayElicitation | undefined
   /** Fails the pending request with this internal id, if there is one. */
@@ -87,7 +87,7 @@ export function createCalls(name: string, callMs: number, send: Send): Calls {
         settle(response)
         const reason = response.error?.message
         const notice = toMessage({ method: 'notifications/cancelled', params: { requestId: id, reason } })
-        // If the cancellation cannot be sent, the server is ending, so the call ends too.
+        // If the cancellation cannot be sent, the server is ending, and stops work on the call anyway.
         send(notice).catch(() => {})
         // For transports with a stream per request, closing the stream cancels the request as well.
         reply.abort(reason)

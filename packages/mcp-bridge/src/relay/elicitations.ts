@@ -30,7 +30,7 @@ export function createElicitations(
     const result = isAsked
       ? await handle(params, abort.signal).catch(() => ({ action: 'cancel' }))
       : { action: 'cancel' }
-    // After a withdrawal, no answer is expected.
+    // Sends no answer if the server has withdrawn the elicitation in the meantime.
     if (open.get(id) === abort && open.delete(id))
       await send({ jsonrpc: '2.0', id, result: { ...result } }).catch(() => {})
   }

@@ -43,7 +43,7 @@ interface Sent extends Attempt {
   readonly inner: StreamableHTTPClientTransport
   readonly id: RequestId | undefined
   readonly isRepeated: boolean
-  /** Set when a message about the sent one has arrived, which means that the server is carrying that out. */
+  /** Set when a message about this one has arrived: the server has accepted this message, so it is not sent again. */
   hasNews: boolean
   /** Messages of the reply with exact numbers, which the SDK has not delivered yet. */
   readonly unread: JSONRPCMessage[]
@@ -270,7 +270,9 @@ export function httpTransport({
   return transport
 }
 
-/** Returns the same message with exact numbers. The SDK may have skipped messages before it. */
+/**
+ * Returns the copy of a message that has exact numbers. Drops the copies before it, because the SDK has skipped those messages.
+ */
 function takeExact(sent: Sent | undefined, message: JSONRPCMessage): JSONRPCMessage {
   const isSame = (each: JSONRPCMessage): boolean =>
     ['id', 'method'].every((name) => Reflect.get(each, name) === Reflect.get(message, name))

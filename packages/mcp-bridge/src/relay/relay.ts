@@ -60,7 +60,7 @@ const maxRounds = 8
 
 const notRelayed = ['notifications/initialized', 'notifications/cancelled']
 
-/** Methods of notifications about a single request, or about this connection only. */
+/** Methods of notifications that handlers do not get, because they concern a single request, or this connection only. */
 const notAnnounced = [
   'notifications/progress',
   'notifications/cancelled',
@@ -104,7 +104,7 @@ export async function openRelay(options: RelayOptions): Promise<McpRelay> {
     if (responseTo !== undefined) calls.fail(responseTo, problem, text)
     if (requestId === undefined) return
     const error = { code: invalidRequest, message: problem }
-    // If the error cannot be sent, the server is ending, and does not expect it.
+    // If the error cannot be sent, the server is ending, and does not wait for a response any more.
     transport.send({ jsonrpc: '2.0', id: requestId, error }).catch(() => {})
   }
   transport.onfault = onFault

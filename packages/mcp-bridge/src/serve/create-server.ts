@@ -71,7 +71,9 @@ const createInstructions = ({ space, uris }: SpaceService): string =>
     `Thoughts of agents are in ${uris.contexts} and ${uris.audit}.`,
   ].join(' ')
 
-/** The SDK requires a timeout. A form ends anyway when its proposal is settled. */
+/**
+ * Timeout of forms: the longest possible one, because the SDK requires a timeout, but a form ends when its proposal is settled.
+ */
 const longestTimerMs = 2 ** 31 - 1
 
 /**

@@ -46,7 +46,10 @@ export const serveTexts = {
 
 const { InternalError, InvalidParams, MethodNotFound } = ProtocolErrorCode
 
-/** Codes of MCP errors, and those of results that a model reads. The others are MCP errors for invalid params. */
+/**
+ * Codes of these errors: a number for an MCP error, a string for a tool result that a model reads. All other errors are MCP
+ * errors with the code for invalid params.
+ */
 const codes: Readonly<Partial<Record<keyof typeof serveTexts, ErrorCode | ProtocolErrorCode>>> = {
   ...{ invalid_result: InternalError, too_many_subscriptions: InternalError, no_task: MethodNotFound },
   ...{ invalid_arguments: 'invalid_request', invalid_turn: 'invalid_request', not_shown: 'invalid_request' },

@@ -95,7 +95,7 @@ function createHandler(
     case 'modern':
     case 'both': {
       const handler = createMcpHandler(factory, { legacy: manner === 'both' ? 'stateless' : 'reject' })
-      // Here an MCP server exists for one request only, so notifications are sent by the handler.
+      // In this revision, an MCP server exists for one request only, so the handler sends the notifications.
       happenings.on('changed', () => handler.notify.toolsChanged())
       return (request) => handler.fetch(request)
     }
@@ -135,6 +135,6 @@ async function reply(response: Response, outgoing: ServerResponse): Promise<void
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   outgoing.flushHeaders()
   if (response.body === null) return void outgoing.end()
-  // The client may close the stream before it ends.
+  // Ignores an error: the client may close the stream before its end.
   await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => {})
 }

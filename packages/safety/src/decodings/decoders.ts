@@ -45,7 +45,7 @@ function inAscii(character: string): string | undefined {
   if (lineEnd.test(character)) return '\n'
   if (unseen.test(character)) return ''
   const ascii = character.normalize('NFKD').replace(/[^ -~]/g, '')
-  // An ellipsis is not read as three dots.
+  // Leaves an ellipsis unchanged, instead of mapping it to three dots.
   return ascii === '' || ascii === '...' ? undefined : ascii
 }
 

@@ -174,7 +174,8 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
         /^key$/i.test(text.slice(word.start, word.end)) && !/[\w.-]$/.test(before) && !keyed.test(name)
       const isSecret: IsSecret = (span, least, isQuoted) => {
         const value = text.slice(span.start, span.end)
-        // If the text is a piece of a stream, the value may continue in the next piece.
+        // If the text is a piece of a stream, the value may continue in the next piece, so the beginning of a random value
+        // suffices.
         const isOpen =
           span.start < seam && span.end > seam && /^[.:!?]*$/.test(text.slice(span.end, span.end + 8))
         if (isOpen && looksBegun(value) && (!isBareKey || isMixed.test(value))) return true
@@ -223,8 +224,8 @@ function mayHoldValue(text: string, from: number): boolean {
   const end = line >= 0 && goesOn(text, from, from + line) ? near.indexOf('\n', line + 1) : line
   const words = findStretches(visible, minValueChars, near, 0, end < 0 ? near.length : end)
   if (words.some((word) => looksUnlikeWord(near.slice(word.start, word.end)))) return true
-  // If the text ends here, the next piece of a stream may continue a value; otherwise a quoted value of several words may
-  // follow.
+  // If the text ends here, its end may be the beginning of a value that the next piece of a stream continues; otherwise a
+  // quoted value of several words may follow.
   return end < 0 && (near.length < lookaheadChars ? endsOddly.test(near) : near.includes('"'))
 }
 

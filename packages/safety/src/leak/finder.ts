@@ -61,8 +61,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     const searchIn = (view: Decoding, found: Secret[]): void => {
       if (view.text === '') return
       const isWanted = (span: Span): boolean => seam === undefined || isAcross(seam, view.origin(span))
-      // The boundary is an offset in the text as written. A wanted secret ends after it, so earlier matches may be skipped,
-      // unless lines were joined.
+      // The boundary is an offset in the text as written, so it is unknown in decoded texts. A wanted secret ends after it, so
+      // detectors may skip earlier matches. If lines were joined, the earlier ones are needed by `addsMereWord`.
       const here = view === written ? seam : undefined
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
@@ -134,7 +134,7 @@ export function hitsWithin(hits: readonly Hit[], from: number, to: number): read
     : inside.map(({ start, end, rank }) => ({ start: start - from, end: end - from, rank }))
 }
 
-/** Bits of the class of a character. */
+/** Number of bits of a character's class, see `classes`. */
 const bits = 6
 /** Number of characters by which words are looked up. */
 const looked = 3
@@ -179,8 +179,8 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
   /**
-   * The index in `words` of the words that may begin with three characters, by the classes of these; 0 = none. A word of
-   * fewer characters is in several lists.
+   * Index in `words` of the list of words that may begin with three characters, by the classes of these characters; 0 = none. A
+   * word of fewer characters is in several lists.
    */
   const begun = new Uint16Array(mask + 1)
   /** Bit set by the classes of three characters: whether any word may begin with them. Small enough for the CPU cache. */

@@ -9,9 +9,9 @@ import type { PatternNeeds } from './pattern-needs.js'
 export interface BuiltInRule {
   readonly name: string
   /**
-   * A JavaScript regular expression that is tried at each keyword. It takes bounded time there, or fails only at the end of a
-   * run without keywords. The group `from` marks the beginning of the evidence. Other named groups are masked; without any, the
-   * whole match after `from`.
+   * A JavaScript regular expression that is tried at each keyword. To keep the total time linear, it must take bounded time at
+   * each keyword, or fail only at the end of a run of characters without keywords. The group `from` marks the beginning of the
+   * evidence. Other named groups are masked; without any, the whole match after `from`.
    */
   readonly pattern: string
   readonly flags?: string
@@ -69,7 +69,7 @@ export function createDetector({
       const secrets: Span[] = []
       let at = 0
       for (const { start } of words) {
-        // Skips words within the previous match, because the same pattern may match there repeatedly.
+        // Skips keywords within the previous match: otherwise the pattern would match the same text again from each of them.
         if (start < at) continue
         compiled.lastIndex = start
         const match = compiled.exec(text)
@@ -81,7 +81,8 @@ export function createDetector({
           if (span === undefined) continue
           const [first, last] = span
           const value = text.slice(first, last)
-          // If the text is a piece of a stream, the value may continue in the next piece.
+          // If the text is a piece of a stream, the value may continue in the next piece, so the beginning of a random value
+          // suffices.
           const isOpen = first < seam && seam < last && last === text.length && looksBegun(value)
           const isFound = looks === undefined || isOpen || judges[looks](value)
           const secret = { start: named.length > 0 ? first : from, end: last }

@@ -5,7 +5,7 @@ export interface Secret extends Span {
   readonly rank: number
 }
 
-/** Sorts secrets, and merges overlapping ones under the rule of the first. */
+/** Sorts secrets, and merges overlapping ones. A merged secret has the rank of its first detector. */
 export function merge(secrets: readonly Secret[]): Secret[] {
   const merged: Secret[] = []
   for (const secret of secrets.toSorted((one, other) => one.start - other.start)) {

@@ -40,7 +40,7 @@ export class SpaceApprovals {
     return proposal
   }
 
-  /** Like `get`, with facts from the log. */
+  /** Returns an open proposal with its texts for display. Throws like `get`. */
   view(id: string): ProposalView {
     const view = this.#describe(this.get(id))
     if (view === undefined) throw serveError('unknown_proposal', { proposal: id })
@@ -98,7 +98,10 @@ export class SpaceApprovals {
     return this.#space.proposals.reject(id, { reason })
   }
 
-  /** Adds `programEnded`, because the program may have ended before this connection received the proposal. */
+  /**
+   * Adds `programEnded` of the open proposal to its texts for display, which lack it if the program ended before this
+   * connection received the proposal.
+   */
   #describe({ id, programEnded }: OpenProposal): ProposalView | undefined {
     const view = this.#view.facts.proposals.get(id)
     return view && { ...view, ...(programEnded && { programEnded }) }

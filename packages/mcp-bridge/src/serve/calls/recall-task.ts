@@ -75,7 +75,7 @@ async function readCorrelated(http: HttpClient, id: string): Promise<AnyEnvelope
   return (await http.readLogPage({ correlationId: id })).envelopes as AnyEnvelope[]
 }
 
-/** Reads the responses to requests that resulted from approvals. */
+/** Reads the responses to the requests that fulfil approved proposals. */
 async function readCarriedOut(http: HttpClient, fulfilments: readonly AnyEnvelope[]): Promise<AnyEnvelope[]> {
   const requests = fulfilments.filter(({ kind }) => kind === Kind.mcpRequest)
   return (await Promise.all(requests.map(({ id }) => readCorrelated(http, id)))).flat()
@@ -95,7 +95,7 @@ async function readAnswer(
   return { status: 'completed', at: answer, result: await createAskResult(service, said) }
 }
 
-/** Determines how a call ended, with the same reducer as other programs. */
+/** Determines how a call ended, with the reducer `Calls` that other programs use as well. */
 function readOutcome(
   asked: AnyEnvelope,
   answers: readonly AnyEnvelope[],

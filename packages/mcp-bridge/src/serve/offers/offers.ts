@@ -38,7 +38,7 @@ interface Definitions {
 
 /** Milliseconds that a participant gets to list its prompts or resources. */
 const askMs = 5000
-/** Options of the requests for lists. */
+/** Options of the requests for lists. A request that this participant may not make fails instead of becoming a proposal. */
 const asking = { timeoutMs: askMs, propose: false }
 const initialize = {
   protocolVersion: '2025-06-18',
@@ -200,7 +200,7 @@ export class Offers {
         params = pages.next(result)
       }
     } catch (error) {
-      // An error is an answer too: the participant does not have this list.
+      // If the participant answers with an error, it does not have this list.
       if (!(error instanceof ToolError)) throw error
     }
     return items

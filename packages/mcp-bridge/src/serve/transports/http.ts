@@ -52,7 +52,7 @@ export async function serveSpaceOverHttp(
     legacy: 'reject',
     onerror: (error) => service.log(`MCP: ${error.message}`),
   })
-  // Here a server exists for one request only, so notifications are sent by the handler.
+  // Since revision 2026-07-28, a server exists for one request only, so the handler sends the notifications.
   const { notify } = modern
   const lists: Record<ListName, () => void> = {
     tools: notify.toolsChanged,

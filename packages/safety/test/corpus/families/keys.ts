@@ -60,7 +60,7 @@ function jwt(random: Random): Value {
 function encodedKey(random: Random): Value {
   const { text } = rsa(random)
   const encoded = Buffer.from(text).toString('base64')
-  // The encoded header is public.
+  // The first 70 characters encode the header and the fixed beginning of the body, which are public.
   return { text: encoded, secrets: [encoded.slice(70)] }
 }
 
