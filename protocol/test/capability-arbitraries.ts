@@ -197,7 +197,7 @@ const variantOfText = (given: Pattern | undefined): fc.Arbitrary<Pattern | undef
         fc.constant(undefined),
       )
 
-/** Widens one wildcard of a pattern. A proof must notice the difference. */
+/** Widens one wildcard of a pattern: `covers` must notice that the given pattern does not cover the result. */
 function widened(given: Pattern): Pattern {
   if (typeof given !== 'string') return given.map((text) => widened(text) as string)
   if (given.includes('re:')) return given

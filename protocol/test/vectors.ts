@@ -47,7 +47,7 @@ export const vectorFiles = [
   'sessions',
 ] as const satisfies readonly (keyof Files)[]
 
-/** Reads the vectors of one file, with titles of clause and name. */
+/** Reads the vectors of one file; each gets a title of its clause and its name. */
 export function vectors<File extends keyof Files>(file: File): (Files[File] & { title: string })[] {
   const list: Files[File][] = JSON.parse(
     readFileSync(new URL(`../vectors/${file}.json`, import.meta.url), 'utf8'),

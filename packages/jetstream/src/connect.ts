@@ -42,7 +42,7 @@ interface Contact {
 
 /** Timeout of a request to a server. */
 export const requestMs = 2000
-/** Timeout of a request for which a server need not access its disk. A leader that was killed never answers. */
+/** Timeout of a request for which a server need not access its disk. Short, because a leader that was killed never answers. */
 export const promptMs = 700
 const reconnectMs = 250
 /** Sections of a credentials file. */

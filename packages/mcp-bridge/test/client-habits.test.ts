@@ -114,7 +114,7 @@ async function openHttp(): Promise<HttpRaw> {
 
 const ways: Readonly<Record<string, () => Promise<Raw>>> = { stdio: openStdio, http: openHttp }
 
-/** An error response with this id and code, and a message that matches. */
+/** An error response with this id and code, and a message that matches `sentence`. */
 const failed = (id: unknown, code: number, sentence: RegExp) => ({
   jsonrpc: '2.0',
   id,

@@ -58,7 +58,7 @@ export function findStretches(
   to = text.length,
 ): readonly Span[] {
   const found: Span[] = []
-  // A run of this length contains one of every `shortest` positions, so only those are checked.
+  // The checked positions are `shortest` apart, so each run of this length contains one of them.
   for (let at = from + shortest - 1; at < to; at += shortest) {
     if (characters[codeAt(text, at)] !== 1) continue
     let start = at

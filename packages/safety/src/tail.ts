@@ -25,7 +25,10 @@ export function readTail(before: Tail | string): Tail {
 
 /** Characters of previous texts that are kept, besides the rest of a word and its label. */
 const tailChars = 192
-/** Kept characters of the body of an unfinished private key. They suffice to recognize it; rules scan more after its header. */
+/**
+ * Kept characters of the body of an unfinished private key. They suffice to recognize the key, although rules scan more
+ * characters after its header.
+ */
 const maxKeyChars = 120
 
 const keyWords = 'PRIVATE KEY'

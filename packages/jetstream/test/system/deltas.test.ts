@@ -38,7 +38,7 @@ test(
     const cem = await follower.connect('cem')
     const write = async (writer: Client, id: string): Promise<void> => {
       for (let index = 0; index < 20; index++) writer.send(delta(index, { to: ['ana'] }))
-      // Deltas are not acknowledged. Frames are handled in order: when this envelope is refused, all deltas have been forwarded.
+      // Deltas are not acknowledged. Frames are handled in order: once this envelope is refused, all deltas are forwarded.
       writer.send({ id: `${id}-refused`, kind: 'acme.note' })
       await writer.next(errorFor(`${id}-refused`))
       await writer.accepted({ id, kind: Kind.chat, correlationId: 'q', payload: { message: 'because' } })

@@ -136,7 +136,7 @@ function reading(output: ChildProcess['stdout']): Readable | null {
   return output && pipeline(output, new PassThrough(), () => {})
 }
 
-/** Kills the remaining processes, if the reaper ended early or did not do so in time. */
+/** Kills the processes that remain if the reaper ended early, or has not killed them in time. */
 async function sweep(group: number, run: string, roots: readonly number[]): Promise<void> {
   let family = findProcessTree(group, run, roots)
   for (let round = 0; round < SWEEP_ROUNDS && family.length > 0; round++) {

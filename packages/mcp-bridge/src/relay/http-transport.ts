@@ -238,7 +238,7 @@ export function httpTransport({
     }
   }
 
-  /** If an HTTP error contains a JSON-RPC response to the message, delivers that; otherwise throws the error. */
+  /** If an HTTP error contains a JSON-RPC response to the message, delivers the response; otherwise throws the error. */
   const deliverError = (error: unknown, message: JSONRPCMessage): void => {
     const answer = getErrorResponse(error, message)
     if (answer === undefined) throw error
@@ -360,7 +360,9 @@ function watchedFetch(headers: Readonly<Record<string, string>>, watcher: Watche
   }
 }
 
-/** Whether the server is unreachable. A slow response also fails as a network error, but does not mean that. */
+/**
+ * Whether the server is unreachable. A response that is too slow also fails as a network error, but from a reachable server.
+ */
 function isAbsence(error: unknown): boolean {
   return isNetworkFailure(error) && !('code' in error.cause && error.cause.code === 'UND_ERR_HEADERS_TIMEOUT')
 }

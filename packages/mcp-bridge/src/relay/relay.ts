@@ -201,7 +201,10 @@ function excerpt(message: JSONRPCMessage): string {
   }
 }
 
-/** Callers have their own timeouts, so this one only ends forgotten calls. */
+/**
+ * Default of `callMs`. Long, because callers have their own timeouts: this one only ends calls that their callers have
+ * forgotten.
+ */
 const defaultCallMs = 3_600_000
 
 /** Options for a server, independent of its transport. */

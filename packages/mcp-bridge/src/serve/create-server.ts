@@ -109,10 +109,7 @@ async function elicitAll(
   }
 }
 
-/**
- * Shows the form for a proposal. If the proposing program ends in the meantime, shows it again, so that the user knows that
- * before deciding.
- */
+/** Shows the form for a proposal. If the proposing program ends in the meantime, shows the form again with that information. */
 async function elicitOne(
   server: McpServer,
   service: SpaceService,

@@ -151,7 +151,7 @@ const secrets: Kind = {
     least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
 }
 
-/** Detects values that look secret after a name that says so. */
+/** Detects values that look secret next to the name of a secret. */
 export const assignments: readonly Detector[] = [keys, secrets, passwords].map((kind) => ({
   name: kind.name,
   action: 'mask',

@@ -23,7 +23,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** Finds secrets that begin in `before` and end in the text. `hits`: words in both of them. */
+  /** Finds secrets that begin in `before` and end in the text. `hits`: the detectors' words in both texts. */
   const secretsAcross = (
     { before, isCut }: SecretBeginning,
     text: string,

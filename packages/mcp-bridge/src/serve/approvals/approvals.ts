@@ -67,7 +67,10 @@ export class SpaceApprovals {
     })
   }
 
-  /** Watches a proposal. The signal is aborted when it is settled or its program ends. Call `close` to stop watching. */
+  /**
+   * Watches a proposal. The signal is aborted when the proposal is settled, or when the proposer's program ends. Call `close`
+   * to stop watching.
+   */
   changed(id: string): { readonly signal: AbortSignal; close(): void } {
     const { proposals } = this.#space
     const abort = new AbortController()

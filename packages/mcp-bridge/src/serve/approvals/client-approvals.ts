@@ -25,8 +25,8 @@ export interface ProposalPart {
 }
 
 /**
- * The decisions of one MCP client. It may only approve a proposal after the complete text was shown to it, in a form or by a
- * tool.
+ * The decisions of one MCP client. The client may only approve a proposal after the complete text was shown to it, in a form or
+ * by a tool.
  */
 export class ClientApprovals {
   readonly #service: Pick<SpaceService, 'space' | 'approvals' | 'shown' | 'log'>

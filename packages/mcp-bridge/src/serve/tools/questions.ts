@@ -39,7 +39,7 @@ interface Asking {
 /** Maximum questions; the oldest are dropped, because their clients may never resume them. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
-/** Minimum characters of a part of an answer that is reported, except the first part; and maximum number of parts. */
+/** Minimum characters of a reported part of an answer, except of the first part; maximum number of parts. */
 const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question may stay open longer than the MCP request that sent it. */
@@ -75,7 +75,7 @@ export class SentQuestions {
     return question
   }
 
-  /** Waits for the answer. A separate method, so that the observer is released as soon as there is an answer. */
+  /** Waits for the answer. A method of its own, so that the observer is garbage-collected as soon as there is an answer. */
   async #ask(
     message: string,
     options: ChatOptions & WaitOptions & { readonly id: string },
