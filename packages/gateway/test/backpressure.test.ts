@@ -54,7 +54,7 @@ describe('while the log stands still', () => {
     expect(waiting).toBeLessThan(maxWaitingBytes)
     expect(await metric('meup_space_ready')).toBe(1)
 
-    // Active readers are served, and new participants can join.
+    // Only the sender is paused: readers get everything that is logged, and new participants can join.
     const carol = await connect('carol')
     expect(carol.welcome.space.head).toBe(bob.frames.at(-1)?.seq)
     goOn()

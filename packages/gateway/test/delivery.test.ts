@@ -112,7 +112,7 @@ describe('who gets it', () => {
     expect(await reach(running, proposal, 'carol')).toEqual(everyone)
     const fulfilment = { ...request, id: 'done', to: ['bob'], correlationId: 'plan' }
     expect(await reach(running, fulfilment)).toEqual(everyone)
-    // The proposer gets the result as well.
+    // Carol proposed the call that alice's request fulfils, so carol gets the response as well.
     expect(await reach(running, { ...answer, correlationId: 'done' }, 'bob')).toEqual(everyone)
   })
 

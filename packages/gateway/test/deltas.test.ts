@@ -375,7 +375,7 @@ describe('a flood of deltas', () => {
     await expect.poll(() => gateway.report()[0]?.metrics.heldReads).toBeGreaterThan(0)
     for (const _ of range(1, 3)) await ana.accepted(answer())
     const passed = ana.frames.filter(ofKind(Kind.chatDelta)).length
-    // The client gets what the saved allowance of 2 MiB pays for, and the delta that exceeded it.
+    // Ana gets the deltas for which ben's unused allowance of 2 MiB pays, ten of 200 KiB, and the one that exceeded it.
     expect(passed).toBeGreaterThan(5)
     expect(passed).toBeLessThan(13)
     clock.advance(60_000)

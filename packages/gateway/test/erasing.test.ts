@@ -218,7 +218,7 @@ describe('the files of a space', () => {
       const large = `${needle} `.repeat(4000)
       seqs.push((await first.ana.accepted({ kind: 'chat', payload: { message: large } })).seq)
       await viewsOf(first.url)
-      await first.close() // The index keeps its resumption point.
+      await first.close() // Saves the memory of the index, which contains the needle.
       const running = await erasable({ store: await sqliteStore({ path, durability }) })
       await viewsOf(running.url)
       const files = () => readdirSync(dirname(path)).filter((file) => bytesOf(path, file).includes(needle))

@@ -91,7 +91,7 @@ describe('a socket whose sender owes frames', () => {
     for (const _ of range(1, 30)) act(alice)
     alice.send({ id: 'held', kind: 'mcp.request', payload: { method: 'ping' } })
     await settle(bob)
-    // `held` may still be read together with the frames before it; `later` is not.
+    // `held` may still be read together with the frames before it; `later` arrives after reading has stopped.
     alice.send({ id: 'later', kind: 'mcp.request', payload: { method: 'ping' } })
     await settle(bob)
     expect(said(bob.frames)).not.toContain('later')

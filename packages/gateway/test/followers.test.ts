@@ -149,7 +149,8 @@ describe('a delta that another gateway has admitted [MEUP-3.25]', () => {
     say(...relay('last', 2))
     await bob.next(byId('last'))
     const ids = bob.frames.filter(ofKind(Kind.chatDelta)).map(({ id }) => id)
-    // At most 1 MiB of deltas waits for the row, and a reader has at most 64 KiB and one delta unsent.
+    // While the deltas wait for the row before them, at most 1 MiB is kept. A reader with more than 64 KiB unsent gets no
+    // further ones.
     expect(ids.slice(0, 1)).toEqual(['d0'])
     expect(ids).not.toContain('d10')
   })

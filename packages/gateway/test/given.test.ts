@@ -54,7 +54,7 @@ test('what one has given is bounded; what falls makes room', async () => {
     message: fillIn(texts.ownGivenText, { from: 'root', characters: givenText.own }),
   })
   expect(await codeOf(root, grant('ann', ['chat']))).toBe('forbidden')
-  // An invitation replaces the previous one for the same participant.
+  // Root has given as much as it may. An invitation that replaces the previous one for the same participant adds nothing.
   await root.accepted(invite('p1', full))
   const host = await connect('host1')
   await host.accepted(invite('of-host', ['x.y']))

@@ -136,7 +136,7 @@ describe('a restart', () => {
     const { connect, gateway } = await start({ participants, store: memoryStore(spaces), clock })
     clock.advance(1000)
     clock.advance(1000)
-    await gateway.reconfigure([]) // Changes nothing; the notices are logged once it resolves.
+    await gateway.reconfigure([]) // Changes nothing, but resolves only once the notices are logged.
     const reader = await connect('root', { query: 'after=0' })
     expect(await reader.next(update('ann', []))).toMatchObject({ ts: expiresAt })
   })

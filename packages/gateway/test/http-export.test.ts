@@ -175,7 +175,8 @@ test('waits for its reader: what nobody takes is not read from the log', async (
       `GET /spaces/test/audit/export HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${authorization}\r\n\r\n`,
     )
     await expect.poll(() => pages > whole, { interval: 1, timeout: 10_000 }).toBe(true)
-    // An export that did not wait for its reader would have ended before this later one ends.
+    // If the gateway did not wait for the reader of the first export, it would read all of its pages before this second one
+    // ends.
     expect(await verdictFor(await exportOf(url, 'bob'))).toMatchObject({ ok: true, head })
   })
   const idlePages = both - whole

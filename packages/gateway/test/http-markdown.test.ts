@@ -37,7 +37,7 @@ const ofBen = [
   'ben concludes',
   'ben answers: a is done',
 ]
-/** The same call as a turn of the tool: there the call is the question, and its right is not shown. */
+/** The same call as a turn of the tool. In that turn, the call is the question, and the right that allowed it is not shown. */
 const ofTool = (call: number) =>
   ofBen
     .filter((line) => line.includes(`a-${call}`))

@@ -190,7 +190,7 @@ describe('GET turns', () => {
     ])
     expect(turns[0]?.reasoning?.tool_decisions.map(({ outcome }) => outcome)).toEqual(['error', 'rejected'])
     expect(JSON.stringify(turns)).not.toMatch(/hunter2|sk-ant/)
-    // Refusals of ben are visible to him and to participants that may restrict him.
+    // The refusal of ben's second call is visible to ben, and to ana, who may restrict him, but not to cleo.
     expect((await createTurns(staged, 'ana')).turns[0]?.tool_calls).toHaveLength(2)
     expect((await createTurns(staged, 'cleo')).turns[0]?.tool_calls).toHaveLength(1)
   })
@@ -230,7 +230,7 @@ describe('the same query', () => {
     expect(await seen('ana')).toEqual(all)
     expect(await seen('ben')).toEqual(all)
     expect(await seen('auditor')).toEqual(all)
-    // Unreadable parts are left out; the narrative is the readable start of the run.
+    // For others, unreadable parts are left out; the narrative is the text of the start of the run, which they may read.
     expect(await seen('stranger')).toEqual([null, null, 'begin', 1])
     expect(await seen('tool')).toEqual([null, null, 'begin', 1])
   })
@@ -272,7 +272,7 @@ describe('the same query', () => {
         reasoning?.tool_decisions.length ?? null,
       ])
     expect(await seen('stranger')).toEqual([[2, null]])
-    // Members of a private run read its calls.
+    // Ana takes part in the private run of turn 1, so she reads its call, but not the call to the tool in turn 2.
     expect(await seen('ana')).toEqual([
       [1, 1],
       [2, null],

@@ -118,7 +118,7 @@ describe('POST envelopes', () => {
       detail: expect.stringMatching(/\w/),
       title: expect.any(String),
     })
-    // Only refusals with 403 leave a record in the log.
+    // Only refusals with 403 are recorded in the log, so that the chat after them has seq 5 instead of 4.
     expect((await bob.accepted(chat('mark'))).seq).toBe(status === 403 ? 5 : 4)
   })
 

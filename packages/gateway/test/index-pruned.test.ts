@@ -145,7 +145,7 @@ interface Step {
 }
 
 describe('a turn in the middle of which the log is pruned', () => {
-  // Ben may be absent for days without losing his contexts.
+  // The clock advances by days while ben is not connected: his contexts must not be abandoned.
   const settings = { retention: { days: 10 }, reasoning: { abandonAfterMs: 30 * day } }
 
   async function pruned(store: LogStore, after: Sent[] = []) {

@@ -189,7 +189,8 @@ describe('whoever was kicked', () => {
     await mod.accepted(kick('newt'))
     expect((await newt.closed).code).toBe(4403)
     expect(await statusOf(running, token)).toBe(403)
-    // The next holder of the name can read envelopes that were addressed to it, so the inviter needs those rights.
+    // The next holder of the name `newt` can read envelopes that were addressed to it, so only an inviter that holds all
+    // capabilities of `newt` may invite it again.
     expect(await host.refused(invite('newt', ['work.dig']))).toMatchObject({ code: 'grant_exceeds_own' })
     const next = await tokenFor(root, invite('newt', ['work.dig']))
     expect(await statusOf(running, token)).toBe(401)

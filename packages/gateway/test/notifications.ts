@@ -250,7 +250,7 @@ async function replayed(stand: Stand, reader: string, place: object, id: string)
   await mark(stand, id)
   await marked
   const [first, ...rest] = frames
-  // Joins and leaves of readers are logged with random ids.
+  // Joins and leaves of readers are logged with random ids, which are left out of the comparison.
   const named = rest.map((frame) => (frame.kind === Kind.systemPresence ? { ...frame, id: '' } : frame))
   return { welcome: first?.payload as WelcomePayload, frames: named }
 }

@@ -49,7 +49,7 @@ const history = fc.constantFrom(...agents).chain((focus) =>
   ),
 )
 
-/** A program as its operator sees it, running or ended. */
+/** A program as its operator sees it: running, or ended at `endedAt`, whatever the gateways have logged about it. */
 interface Program {
   readonly participant: Agent
   readonly session: string | undefined
@@ -280,7 +280,7 @@ async function check(world: World): Promise<void> {
       each.kind === 'mcp.response' ? correlations(each).map((id) => [id, each] as const) : [],
     ),
   )
-  // Only sessions in the log count: without a leader, starts and ends are unknown.
+  // Only sessions whose begin is in the log count: without a leader, no gateway logs begins and ends.
   const begun = new Set(
     all.flatMap(({ kind, payload }) => {
       const { participant, session } = payload as unknown as PresencePayload

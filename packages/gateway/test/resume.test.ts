@@ -62,7 +62,7 @@ describe('a connection', () => {
     await bob.next((frame) => frame.seq === 13)
     const nothing = await connect('bob', { query: `after=${seq - 5}&epoch=${epoch}` })
     expect(nothing.welcome.resume.from).toBe(seq - 4)
-    // Bob's join is logged after `seq`.
+    // The replay ends with bob's own join, which is logged after `seq`.
     expect(nothing.welcome.resume.to).toBe(seq + 1)
   })
 
@@ -255,7 +255,7 @@ describe('a reader that is too slow', () => {
       await alice.accepted({ id: `m${total}`, ...chat(message) })
       await bob.next(byId(`m${total}`))
     }
-    // The gateway has sent a close frame, and gives the slow client little time to receive it.
+    // The gateway has sent a close frame, and soon ends the connection: the client has to read now to receive the close code.
     slow.ws.resume()
     expect(await slow.closed).toMatchObject({ code: closeCodes.tooSlow })
     total += 1
@@ -287,7 +287,7 @@ describe('a reader that is too slow', () => {
     expect(await again.refused({ kind: 'chat.x' })).toMatchObject({ code: 'unknown_kind' })
     const { seq } = await again.accepted(chat('still here'))
     expect(seq).toBe(105)
-    // Echoes may repeat envelopes later, but no envelope is delivered before its turn.
+    // An echo may repeat an envelope, but never precedes its delivery: the first occurrences are in the order of the log.
     expect([...new Set(seqs(again.frames))]).toEqual(range(1, seq))
     expect(again.frames.filter(byId('m100'))).toHaveLength(1)
   })

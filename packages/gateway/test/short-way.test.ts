@@ -63,7 +63,7 @@ describe('appending without another thread', () => {
     const appended = log.append(drafts(2)).then(() => {
       isDone = true
     })
-    // This thread is not blocked: turns of the event loop pass.
+    // The append waits for the write lock of `holder` without blocking this thread: turns of the event loop pass.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
     expect([isDone, log.head]).toEqual([false, 1])
     holder.exec('COMMIT')

@@ -279,7 +279,7 @@ describe('what may not be read tells nothing', () => {
     },
   )
 
-  // Only in the nightly run: the log has more steps than a turn keeps, and each is requested many times.
+  // Only in the nightly run, because it is slow: the log has more steps than a turn keeps, and each is requested many times.
   if (isSoak) {
     test('where a long job takes up a free path with a decision that is hidden', async () => {
       const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()
@@ -401,7 +401,7 @@ describe('what may not be read tells nothing', () => {
       'text=a',
       'text=x.other',
     ]) {
-      // Pages of one hit are slow for queries with many hits.
+      // Queries with many hits are slow in pages of one hit, so only the nightly run requests these for every query.
       for (const limit of isSoak || query === 'text=needle' ? [1, 7] : [7]) {
         const path = `/search?${query}&limit=${limit}`
         const [found, other] = [await pagesOf(one, 'ben', path), await pagesOf(two, 'ben', path)]

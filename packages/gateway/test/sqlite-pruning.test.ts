@@ -92,7 +92,7 @@ describe('pruning in SQLite', () => {
     expect(stored()).toEqual([3005, 1, 3005])
     await store.close()
     db.exec('DROP TRIGGER no')
-    const again = await sqliteStore({ path }) // No space is opened.
+    const again = await sqliteStore({ path }) // Pruned rows are removed even if no space is opened.
     onTestFinished(() => again.close())
     await expect.poll(stored, patient).toEqual([6, 3000, 3005])
   })

@@ -80,7 +80,7 @@ describe('a sqlite log whose write fails', () => {
   test('acknowledges nothing that its thread could not write', async () => {
     const { store, log } = await onFire()
     const other = await store.open('other')
-    // While the writer thread is busy, appends go through it.
+    // While the writer thread is busy with `recover`, this thread does not commit: the append goes through the writer thread.
     const busy = other.recover()
     await expect(log.append([draft(4, 'fire')])).rejects.toMatchObject(failure)
     await busy

@@ -55,7 +55,7 @@ describe('a message', () => {
   test('that comes a byte at a time, while no ping is answered, ends the connection', async () => {
     const { alice, end } = await enter(500)
     alice.write(Buffer.from([0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]))
-    // Bytes are sent slowly, because unread bytes at the time of closing would lose the close frame.
+    // Sends slowly: if bytes were unread when the gateway closes the socket, the close frame would be lost.
     const trickle = setInterval(() => alice.write('x'), 200)
     onTestFinished(() => clearInterval(trickle))
     expect(await end()).toMatchObject({ code: closeCodes.heartbeatLost })

@@ -2,7 +2,10 @@ import type { Delivery } from './delivery/broadcast.js'
 import type { Space, SpaceListener } from './space.js'
 import { SpaceState } from './state/state.js'
 
-/** A checkpoint is due this many envelopes after the previous checkpoint, once their bytes exceed its size. */
+/**
+ * A checkpoint is due this many envelopes after the previous one, once the bytes of these envelopes reach the size of that
+ * checkpoint.
+ */
 const minRows = 25_000
 /** A checkpoint is also due after this much work for cascading revocations [MEUP-4.14]: replaying it takes about a second. */
 const minWork = 1_000_000
@@ -13,7 +16,7 @@ const minWork = 1_000_000
  */
 export class Checkpoints implements SpaceListener {
   readonly #space: Space
-  /** Position and size of the last checkpoint, from when its saving began. */
+  /** Seq, size and work of the last checkpoint, set when its saving begins. */
   #begun = { seq: 0, bytes: 0, work: 0 }
   #bytesSince = 0
   #kept = 0
@@ -58,7 +61,7 @@ export class Checkpoints implements SpaceListener {
       const [through, bytes] = [state.seq, state.toSnapshot()]
       this.#begun = { seq: through, bytes: bytes.length, work: state.trust.work }
       this.#bytesSince = 0
-      // The state is ahead of the log until pending envelopes are committed.
+      // The state includes envelopes that are not committed yet. If their commit fails, the log has no row for the checkpoint.
       if (!(await this.#space.committed(through))) return
       await log.keep({ through, format: SpaceState.format, bytes })
       this.#kept = through

@@ -26,7 +26,7 @@ export const getRateClass = (kind: string): RateClass =>
 /** Above this number of keys, those whose buckets are all full are forgotten. */
 const remembered = 4096
 
-/** Bounds the extra wait that earlier refusals add. */
+/** Maximum milliseconds by which earlier refusals delay the time at which a refused sender may retry. */
 const maxPromisedMs = 60_000
 
 /** Characters of a view that cost one unit of work. */
@@ -236,7 +236,9 @@ export class SpaceMetrics {
   }
 }
 
-/** Parts of the burst: the operator is warned below the first, and warned again only after it was above the second. */
+/**
+ * Parts of the burst of `log`: the operator is warned below the first, and again only after the bucket was above the second.
+ */
 const [littleLeft, enoughLeft] = [0.2, 0.5]
 /** Bytes below which a participant cannot add any envelope. */
 const noneLeft = 256

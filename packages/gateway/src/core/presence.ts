@@ -11,7 +11,9 @@ import type { Ended } from './state/state.js'
 const maxEnds = 256
 /** Maximum addressees of one envelope [MEUP-1.2]. */
 const maxTo = 64
-/** Replacements of one participant's programs within this time, in milliseconds, are counted and reported to the operator [MEUP-5.19]. */
+/**
+ * Milliseconds within which replacements of one participant's programs are counted, and reported to the operator [MEUP-5.19].
+ */
 const replacingMs = 60_000
 /** Programs whose end is not logged yet; past this many the oldest are forgotten. */
 const maxUnlogged = 10_000

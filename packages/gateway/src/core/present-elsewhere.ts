@@ -46,7 +46,10 @@ export class PresentElsewhere {
     for (const [gateway, { until }] of this.#leases) if (until <= now) this.#leases.delete(gateway)
   }
 
-  /** Keys of programs that appeared at other gateways since the last call. An ended program is still announced for a while. */
+  /**
+   * Keys of programs that have appeared at other gateways since the last call. Only these are new: an announcement may still
+   * list a program that has ended.
+   */
   takeFresh(): ReadonlySet<string> {
     const fresh = this.#fresh
     this.#fresh = new Set()

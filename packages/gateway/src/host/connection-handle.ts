@@ -30,8 +30,8 @@ export function openConnection(
   const { rateLimitKey } = session
   const { rates, clock } = space
   /**
-   * Whether frames were charged since the last check of the debt. Other connections with the same rateLimitKey are paused, but
-   * not closed.
+   * Whether this connection was charged for frames since the last check of the debt. If not, the debt of its rateLimitKey
+   * pauses the connection, but does not close it.
    */
   let isCharged = false
   /** When the debt in frames began, and until when a new debt continues it. */
@@ -99,7 +99,8 @@ export function openConnection(
   return {
     receive(frame, isBinary = false) {
       if (session.closed) return
-      // The gateway that has the socket charges the bytes, even if another one sequences the space: it pauses reading.
+      // Bytes are charged on the gateway that has the socket, even if another one sequences the space: only this gateway can
+      // pause reading.
       const isLarge = frame.length > space.config.limits.maxEnvelopeBytes
       rates.charge(rateLimitKey, isLarge ? 'results' : 'bytes', frame.length, clock.now())
       if (holds) {

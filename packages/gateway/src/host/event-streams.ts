@@ -94,7 +94,8 @@ export class EventStreams implements SpaceListener {
     for (const session of this.#open) if (session.closed) this.#leave(session)
     const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
-    // If no stream is up to date, or all have to read the log, no events are prepared here.
+    // No events are prepared here if no stream is up to date, or if `#waiting` lacks a part of the batch, so that all streams
+    // read it from the log.
     const readers = isWhole ? [...this.#upToDate] : []
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)

@@ -270,7 +270,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       draining = true
       for (const { space } of hosts.values()) space.refuse('the gateway is stopping')
       await Promise.all([...hosts.values()].map((host) => drain(host)))
-      await new Promise((resolve) => setImmediate(resolve)) // Observers were called by then.
+      await new Promise((resolve) => setImmediate(resolve)) // Calls of observers that are scheduled already run first.
       file?.close()
       await store.close()
     },

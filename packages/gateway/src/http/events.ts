@@ -191,7 +191,7 @@ export class SseFeed implements Feed {
     } else if (this.#bytes === 0) {
       this.#push(encode(': still here\n\n'))
     } else if (++this.#idleBeats >= maxIdleBeats) {
-      this.#options.hangUp() // A replay waits for its peer, so the buffer limit would never close it.
+      this.#options.hangUp() // A replay stays below the buffer limit, which thus cannot end it.
     }
   }
 

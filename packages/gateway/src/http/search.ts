@@ -67,8 +67,8 @@ export async function getSearch(context: Context, options: HttpOptions, asked: A
     for await (const rows of space.reads.entries(reader, { ...stretch.value, order: 'desc', filter })) {
       for (const row of rows) {
         if (hits.length === limit || characters >= maxCharacters) return respond(last)
-        // Log times never decrease. Only readable rows decide where the period begins, so that unreadable ones are not revealed
-        // [MEUP-8.6].
+        // Log times never decrease, so all remaining rows are before `since` as well. Only readable rows decide where the
+        // period begins, so that unreadable ones are not revealed [MEUP-8.6].
         if (Date.parse(row.ts) < since) return respond(undefined)
         last = row.seq
         searchedTo = row.ts

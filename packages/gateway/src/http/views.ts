@@ -30,7 +30,7 @@ export async function readView<Answer>(
   let index: TurnIndex | undefined
   try {
     const reached = indexer.reach(head)
-    reached.catch(() => {}) // The request may have ended by the time this fails.
+    reached.catch(() => {}) // A failure after the request has ended is ignored.
     index = await Promise.race([reached, late])
     if (index !== undefined) return await read(index, head)
     const values = { seq: indexer.seq, head }

@@ -117,7 +117,8 @@ export class FoldedTurns {
   async #mayReadWhole(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<boolean> {
     const known = this.#whole.peek(beginning.turn)
     if (known === undefined) {
-      // + 2: the index leaves out the last place of a full list.
+      // + 2: one place more than `longTurn` shows that the turn is long, and the index leaves out the last place of a full
+      // list.
       const places = index.places(beginning.turn, 0, longTurn + 2)
       return (await this.#selectReadable([{ beginning, places }], reader)).length > 0
     }
@@ -301,7 +302,7 @@ export class FoldedTurns {
 }
 
 interface FoldOptions {
-  /** Seqs of envelopes before which envelopes of the turn were left out. */
+  /** Seqs of the envelopes that follow a gap: envelopes of the turn directly before them are not folded. */
   readonly gaps?: ReadonlySet<number>
   /** Receives the number of bytes of each body that is read, by seq. */
   readonly sizes?: Map<number, number>

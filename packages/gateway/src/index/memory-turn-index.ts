@@ -30,7 +30,7 @@ export class MemoryTurnIndex implements TurnIndex {
   readonly #epoch: string
   #assigner: Assigner
   #hash: Uint8Array | undefined
-  /** Seq up to which envelopes were pruned. Turns that began earlier may have to be read again. */
+  /** Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next mark inserts it again. */
   #pruned: number
   /** Turns, in the order in which they began. */
   #turns: Beginning[] = []

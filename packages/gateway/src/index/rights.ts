@@ -34,7 +34,10 @@ export class LoggedRights implements RightSources {
     return this.#found.get(id)
   }
 
-  /** Finds an envelope by its id; reads its body only if a text is made from it. */
+  /**
+   * Finds an envelope by its id. Reads its body only for the `kinds` that give rights, because descriptions of rights quote
+   * only those.
+   */
   #read(id: string): Found | undefined {
     const { log } = this.#space
     const heading = log.heading(id)

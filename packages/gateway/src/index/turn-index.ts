@@ -20,7 +20,10 @@ export interface StepPlace {
   readonly turn: Beginning
   /** Time of the envelope in the log, in milliseconds since the epoch. */
   readonly at: number
-  /** `step`: number of the first step in its turn; `steps`: their count; `start`: offset of their ids. */
+  /**
+   * `step`: number of the first step in its turn; `steps`: their count; `start`: index of the first one among all steps of the
+   * envelope, from which ids are made.
+   */
   readonly step: number
   readonly steps: number
   readonly start: number
@@ -70,7 +73,7 @@ export class SqliteTurnIndex {
   readonly #statements = new Map<string, Database.Statement>()
   #assigner: Assigner
   #stored: Tip = { seq: 0 }
-  /** Seq up to which envelopes were pruned. Turns that began earlier may have to be read again. */
+  /** Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next mark inserts it again. */
   #pruned: number
   #savedAt = 0
   readonly #beginnings = new Map<number, Beginning>()

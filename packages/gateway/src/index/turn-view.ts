@@ -108,7 +108,7 @@ const ending = Role.settle | Role.fulfil
 /** The envelopes of a turn that are folded for one page of its calls. */
 interface Excerpt {
   readonly said: readonly TurnEnvelope[]
-  /** Seqs of envelopes before which envelopes of the turn were left out. */
+  /** Seqs of the envelopes that follow a gap: envelopes of the turn directly before them are not folded. */
   readonly gaps: ReadonlySet<number>
   readonly calls: CallRange
 }

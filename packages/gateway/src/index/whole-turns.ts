@@ -105,7 +105,8 @@ export class WholeTurns {
       const { turn } = beginning
       if (count >= atOnce.rows) break
       if (this.#kept.has(turn) || isLong(turn)) continue
-      // + 2: the index leaves out the last place of a full list, because that envelope may have further marks.
+      // + 2: one place more than `longTurn` shows that the turn is long, and the index leaves out the last place of a full
+      // list, because that envelope may have further marks.
       const places = index.places(turn, 0, longTurn + 2)
       if (places.length > longTurn) continue
       found.push({ beginning, places })

@@ -75,7 +75,7 @@ const [comma, zero] = [0x2c, 0x30]
 export function measureMessage(message: Message): number {
   const { logged } = message
   if (logged === undefined) return message.text.length
-  return opening.length + countDigits(logged.seq) + logged.body.length // The comma replaces the brace.
+  return opening.length + countDigits(logged.seq) + logged.body.length // A comma replaces the opening brace.
 }
 
 /** Copies a message into a buffer with sufficient space. */
@@ -126,7 +126,7 @@ export interface Sender {
   readonly isRequest?: boolean
   /** Sends a frame to this sender alone. */
   reply(message: Message): void
-  /** Repeats an entry that the sender has received, unless its connection has yet to deliver it. */
+  /** Sends a logged entry to its sender again, unless the connection has yet to deliver it in the order of the log. */
   echo(seq: number, message: Message): void
   /** Changes the subscription as the envelope `id` asks, and returns the bytes of the answer; absent without a connection. */
   readonly subscribe?: (asked: SubscribePayload, id: string, meter: WorkMeter) => number

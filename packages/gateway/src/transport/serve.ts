@@ -128,7 +128,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
         await yieldIfBusy() // Frames on sockets need not wait for many responses.
         if (!response.closed) await answer(request, response)
       },
-      () => response.writeHead(503).end(), // The error is logged once.
+      () => response.writeHead(503).end(), // The error is logged once, below, and not per request.
     )
   })
   server.on('upgrade', (request, socket, head) => {

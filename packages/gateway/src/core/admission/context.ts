@@ -89,7 +89,7 @@ export interface Receipt {
 type Settled = Receipt &
   ({ readonly answered: true } | { readonly relayed: true } | { readonly dueInMs: number })
 
-/** The sender to notify if an admitted envelope is lost, and the id that it wrote; empty if none. */
+/** The sender to notify if the commit of an admitted envelope fails, and the id that the sender wrote; empty if none. */
 export interface Origin {
   readonly sender: Sender
   readonly id: string

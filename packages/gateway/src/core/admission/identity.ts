@@ -60,7 +60,8 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Step
   admission.encoded = encode(admission.envelope, admission.payload, admission.orPropose)
   const { id, kind } = admission.envelope
   if (isLiveKind(kind)) return undefined
-  // A start looks up whether its id names a context. Rights and visibility look up the envelope that this one answers.
+  // One lookup for the id itself; for a start a second one, because its id may name a context; and one per correlation, because
+  // rights and visibility look up the envelopes that this one answers.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
   chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
   const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
@@ -142,7 +143,7 @@ export function encodeAccepted(admission: AdmissionContext): StepOutcome {
   if (admission.isRewritten === undefined) return undefined
   const { content } = admission.encoded
   const again = encode(admission.envelope, admission.payload)
-  // If only fields of the gateway changed, the content is still the end of the body, and both can share its bytes.
+  // If only fields that the gateway adds have changed, the content is still the end of the new body: both then share its bytes.
   admission.encoded = Buffer.compare(again.content, content) === 0 ? again : { body: again.body, content }
   return undefined
 }

@@ -68,7 +68,7 @@ export function limitLog(admission: AdmissionContext, space: Admission): StepOut
   let refusal = checkRate(admission, space, 'log', length)
   if (refusal !== undefined) {
     const { burst } = space.rates.getRate(sender.rateLimitKey, 'log')
-    // An envelope larger than the burst is accepted if the whole burst is available.
+    // The sender could never pay for an envelope larger than the burst: it is accepted when the whole burst is available.
     if (length > burst) refusal = checkRate(admission, space, 'log', burst)
   }
   space.logUse.note(sender.rateLimitKey, now, refusal !== undefined)
@@ -96,7 +96,10 @@ function checkKick({ sender }: AdmissionContext, { state }: Admission): Refusal 
   return kick && refuse('forbidden', explainKick(kick))
 }
 
-/** Kinds that a paused participant may still send: they let others finish, or report its status [MEUP-3.13]. */
+/**
+ * Kinds that a paused participant may still send: they end work on which others may wait, report its status, or change its own
+ * subscription [MEUP-3.13].
+ */
 const allowed: ReadonlySet<string> = new Set([
   Kind.chatAcknowledge,
   Kind.chatCancel,

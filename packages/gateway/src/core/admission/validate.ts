@@ -94,7 +94,7 @@ function checkSize(admission: AdmissionContext, { config, log }: Admission): Ref
   return refuse('payload_too_large', texts.largeEnvelope, { bytes: frame.length, limit })
 }
 
-/** A frame that is too costly to parse is still refused by its id. */
+/** If a frame is too costly to parse, its refusal still names the id that the sender wrote. */
 function parse(admission: AdmissionContext): JsonObject | string {
   const { frame, meter } = admission
   try {

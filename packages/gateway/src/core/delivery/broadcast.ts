@@ -32,7 +32,10 @@ export class Delivery {
   }
 }
 
-/** The messages of a batch that every session of a group gets, except these participants, whose messages differ. */
+/**
+ * The messages of a batch for all sessions of a group, except those of the participants in `exceptions`, which get different
+ * ones.
+ */
 interface Cut {
   readonly outboundBatch: OutboundBatch
   readonly suppressed: { envelopes: number; bytes: number }
@@ -117,7 +120,7 @@ export class Relayed {
 
 const isLive = ({ live }: Session): boolean => live
 
-/** Sends a batch to a session whose own or addressed envelopes are in it. */
+/** Sends a batch to one session envelope by envelope, because the messages built for its group (`Cut`) do not fit it. */
 function deliver(batch: readonly Delivery[], session: Session): void {
   const messages: Message[] = []
   const { summaries } = session

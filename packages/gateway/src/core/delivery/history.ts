@@ -65,7 +65,7 @@ function boundRange(
 ): { readonly after: number; readonly before: number; readonly isWhole: boolean } {
   const after = Math.max(query.after, oldest - 1)
   const before = Math.min(query.before, head + 1)
-  // The range of a context need not be cut: the log finds its envelopes by an index.
+  // The range need not be cut if the query names a context: the log finds the envelopes of a context by an index.
   const isFew = query.filter.context !== undefined || before - after <= maxRows + 1
   if (isFew) return { after, before, isWhole: true }
   return query.order === 'asc'

@@ -79,9 +79,11 @@ export class Session implements Sender, Reader, LogReader {
   isWelcomed = false
   /** Another welcome was sent during the replay, so the end of the replay has to be announced [MEUP-5.3]. */
   tellsEnd = false
-  /** Bytes of the last welcome, excused from the limit until the buffer has first drained below it. */
+  /**
+   * Bytes of the last welcome, which may exceed the limit of unsent bytes until the buffer has first drained below that limit.
+   */
   #excused = 0
-  /** Bytes of unsent deltas, excused from the limit. */
+  /** Bytes of unsent deltas, which do not count against the limit of unsent bytes. */
   #offered = 0
   readonly #space: SessionSpace
   readonly #resubscribed: (session: Session, id: string) => number
@@ -140,7 +142,10 @@ export class Session implements Sender, Reader, LogReader {
     return this.closed || this.connection.isGone
   }
 
-  /** The size of a welcome does not count against the limit; only the last one is excused [MEUP-5.8]. */
+  /**
+   * The size of a welcome does not count against the limit of unsent bytes; of several welcomes, only that of the last
+   * [MEUP-5.8].
+   */
   welcome(message: Message): void {
     this.tellsEnd = this.isWelcomed && !this.live
     this.isWelcomed = true
@@ -148,7 +153,10 @@ export class Session implements Sender, Reader, LogReader {
     this.#excused = message.text.length
   }
 
-  /** Sends messages that may be dropped, such as deltas: skipped if much is unsent, and excused from the limit [MEUP-3.25]. */
+  /**
+   * Sends messages that may be dropped, such as deltas: skipped above `behindBytes`, and not counted against the limit of
+   * unsent bytes [MEUP-3.25].
+   */
   offer(outboundBatch: OutboundBatch, bytes: number): void {
     const { pending } = this.connection
     if (this.closed || pending > behindBytes) return
@@ -283,7 +291,10 @@ function underAny(
 export interface Selection {
   readonly key: string
   includes(entry: Entry): boolean
-  /** Whether the selection includes events about the batch of this call; they count as reasoning [MEUP-11.11]. */
+  /**
+   * Whether the selection includes the event about the batch of calls that this call belongs to; such events count as reasoning
+   * [MEUP-11.11].
+   */
   includesCall(call: Addressed): boolean
 }
 

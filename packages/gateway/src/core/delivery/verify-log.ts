@@ -21,7 +21,7 @@ export interface Verification {
   readonly checked: number
   /** Seq of the first row that is missing or does not match its hash. */
   readonly brokenAt?: number
-  /** The column of that row that differs from its body; delivery relies on the column. */
+  /** The column of the row `brokenAt` that differs from the body of the row. Delivery relies on columns. */
   readonly column?: Column
   /** Rows before this seq were pruned. */
   readonly prunedBefore?: number
@@ -82,7 +82,8 @@ async function verify(source: Verified, reader: LogReader): Promise<Verification
     await yieldNow() // A concurrent pruning of this row is recorded by now.
     if (log.oldest > chain.last + 1) return verify(source, reader)
   }
-  // If the row was erased during verification, its record is after the head.
+  // If a row was erased during the verification, its erasure record is after the head. Without that record the row counts as
+  // damaged.
   if (chain.unrecorded !== undefined)
     for (const row of await recordsAfter(chain.last, log)) chain.note(readErasure(row))
   const { unrecorded, column, erasures } = chain
@@ -154,7 +155,7 @@ export async function* exportLog(
   yield exportLine({ epoch: log.epoch, head, hash: hex(hash) })
 }
 
-/** The hash that the first envelope of an export links to. */
+/** The hash of the row before the first envelope of an export, to which that envelope links. */
 async function placeAfter(after: number, log: EnvelopeLog): Promise<ReturnType<typeof getChainStart>> {
   const beginning = getChainStart(log)
   if (after <= beginning.through) return beginning

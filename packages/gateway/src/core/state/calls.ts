@@ -94,7 +94,10 @@ export class CallRecord {
     if (envelope !== undefined) this.#calls.closeBy(({ from }) => participants.includes(from), envelope)
   }
 
-  /** Keeps the snapshot shapes of earlier versions. */
+  /**
+   * Writes requests and proposals as two lists, with the fields that earlier versions used, so that `restore` reads one shape
+   * only.
+   */
   snapshot(): Snapshots {
     return {
       requests: [...this.#store.requests].map(([id, { from, to, answeredBy }]) => ({

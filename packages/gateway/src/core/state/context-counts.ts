@@ -23,7 +23,7 @@ export interface OpenContextCounts {
   readonly contributors: number
 }
 
-/** Contributors of one context that are counted individually. */
+/** Maximum number of contributors of one context that are remembered by id, so that each counts once. */
 const remembered = 1000
 
 export const nothingBy = (owner: string): Counted => ({

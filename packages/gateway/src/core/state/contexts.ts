@@ -60,7 +60,7 @@ interface ContextsSnapshot {
   readonly free?: FreePathsSnapshot
 }
 
-/** Formats 8 to 11; the first of them lack `hasPrivateRuns`. */
+/** Snapshots of the formats 8 to 11; the earliest of them lack `hasPrivateRuns`. */
 interface EarlierSnapshot {
   readonly opened: readonly (StoredNotes & {
     readonly info: ContextInfo

@@ -50,7 +50,10 @@ const oldestVersion = 8
 
 type FoldName = 'participants' | 'programs' | 'contexts' | 'pauses' | 'hops' | 'erasures'
 
-/** The folds that each kind changes, in this order, besides calls. Other kinds only change the counts of their contexts. */
+/**
+ * The folds that each kind changes, in this order, besides `calls`, to which `apply` passes all kinds but chats. Custom kinds
+ * only change the counts of their contexts.
+ */
 const changedBy: Readonly<Record<Kind, readonly FoldName[]>> = {
   [Kind.chat]: ['hops'],
   [Kind.chatAcknowledge]: [],

@@ -190,7 +190,7 @@ function listOfCapabilities(value: unknown): readonly Capability[] {
   }
 }
 
-/** Milliseconds of the request for the keys, and of the pause after it failed. */
+/** Timeout of a request for the keys, and pause after a failed request [milliseconds]. */
 const [timeoutDuration, pauseMs] = [3000, 10_000]
 /** Minimum milliseconds between requests for unknown keys, which anyone can make up. */
 const cooldownDuration = 30_000

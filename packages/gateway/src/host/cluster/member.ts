@@ -38,7 +38,8 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
   readonly #shared: SharedLog<Row>
   readonly #connections = new ConnectionNumbers()
   /**
-   * Frames that the sequencing gateway has admitted and not logged yet, by id and in order. Refused if that gateway ends first.
+   * Frames that the sequencing gateway has admitted and not logged yet, by id and in order. If that gateway ends first, they
+   * are refused.
    */
   readonly #forwarded = new Map<string, ForwardedFrame>()
   /** The connections of senders whose frames came from other gateways. */
@@ -82,7 +83,10 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
     this.#refuseLost()
   }
 
-  /** A frame that is too large for the log is too large to forward, and is refused here. */
+  /**
+   * Excludes subscriptions, and frames that are too large for the log: those are too large to forward as well, and are refused
+   * here.
+   */
   isFor(frame: Uint8Array): boolean {
     const { maxFrameBytes = Number.POSITIVE_INFINITY } = this.#host.space.log
     return frame.length <= maxFrameBytes && !isSubscription(frame)

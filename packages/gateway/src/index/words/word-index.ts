@@ -145,7 +145,7 @@ export class WordIndex {
     return undefined
   }
 
-  /** The last seq of the next older indexed segment; 0 = none. */
+  /** The last seq of the next older segment that is in the index; 0 = none. */
   #indexedBefore(segment: number, tokens: readonly number[]): number {
     const words = tokens.length === 0 ? undefined : this.#attempt(() => this.#open())
     for (let older = segment - 1; older >= 0 && words !== undefined; older--) {

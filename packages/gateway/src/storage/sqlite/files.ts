@@ -50,7 +50,8 @@ export function openForWriting(
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${Math.floor(checkpointBytes / pageBytes)}`)
     db.pragma(`journal_size_limit = ${WAL_BYTES_KEPT}`)
-    // The timeout is set last: opening the file may wait longer, while the first process recovers what a killed one left.
+    // The timeout is set last: opening the file may wait up to `OPEN_TIMEOUT_MS`, while another process recovers the
+    // write-ahead log of a killed one.
     db.pragma(`busy_timeout = ${busyTimeoutMs}`)
     return db
   } catch (error) {

@@ -63,7 +63,7 @@ function open({ path, durability, role = 'writer' }: WriterOptions, how: { creat
   }
 }
 
-/** Pause after a slice, as a multiple of the time that its removal took, so that others can write. */
+/** Pause after a slice, as a multiple of the time that its removal took, so that other connections can write in between. */
 const rest = 3
 const leastRestMs = 5
 
@@ -77,7 +77,8 @@ export function createTidier(file: LogFile): () => void {
     try {
       file.use(({ pruning }) => pruning.removeSome())
     } catch {
-      // The rows are already invisible. The next write reports the failure, and removal continues then.
+      // The pruned rows are already invisible to readers. The next write reports the failure, and the removal continues after
+      // it.
       return
     }
     tidyLater(Math.max(leastRestMs, rest * (performance.now() - begin)))

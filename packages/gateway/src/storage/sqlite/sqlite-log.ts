@@ -174,7 +174,8 @@ export async function openSqliteLog(
     async close() {
       if (!closed) onClose()
       closed = true
-      // Callers get their own errors; the writer answers in order, so waiting for the last write is enough.
+      // Ignores errors, which the callers of the writes get. The writer answers in order, so waiting for the last write is
+      // enough.
       await Promise.allSettled([lastWrite])
     },
   }

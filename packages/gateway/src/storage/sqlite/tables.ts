@@ -3,7 +3,7 @@ import { Kind, lastingKinds } from '@meup/protocol/kinds'
 /** The trigger's message for an envelope whose id or seq is taken. */
 export const takenId = 'the log is append-only: an envelope cannot be replaced'
 
-/** The columns that an erased row keeps, of its old or new state. */
+/** SQL of the columns that an erasure leaves unchanged, in the row before (`OLD`) or after (`NEW`) the update. */
 const kept = (row: 'OLD' | 'NEW'): string =>
   ['space', 'seq', 'id', 'ts', '"from"', 'kind', '"to"', 'context', 'correlationId', 'leaf', 'hash']
     .map((column) => `${row}.${column}`)

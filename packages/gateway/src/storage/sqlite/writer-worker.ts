@@ -37,7 +37,7 @@ function start(options: WriterOptions): void {
       case 'open':
         return file.use(({ chainWriter }) => chainWriter.open(...call.args))
       case 'recover':
-        file.close() // Another process may have changed the file.
+        file.close() // Another process may have changed the file, so nothing cached about it is used.
         return file.use(({ db, chainWriter }) => {
           rewriteVersion(db)
           return chainWriter.open(...call.args)
