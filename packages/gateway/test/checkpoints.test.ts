@@ -26,7 +26,7 @@ async function kept(log: EnvelopeLog) {
   return checkpoint
 }
 
-/** A log with a checkpoint of row 500. `reads`: the `after` of each read. */
+/** A log with a checkpoint at row 500. `reads`: the `after` of each query that reads the log. */
 async function logged() {
   const path = temporaryFile('log.db')
   const store = await sqliteStore({ path })

@@ -38,7 +38,7 @@ export interface SpaceConfig {
   /** How reasoning, rationales and metadata are masked. */
   readonly safety: SafetySettings
   readonly mcp: { readonly visibility: 'everyone' | 'addressees' }
-  /** Older envelopes are removed from the log; 0 = keep everything. */
+  /** Envelopes older than this many days are removed from the log; 0 = keep everything. */
   readonly retention: { readonly days: number }
 }
 

@@ -86,15 +86,15 @@ interface First {
 }
 
 const secondMs = 1000
-/** Windows at a time; further decisions are counted in the metrics only. */
+/** Maximum number of windows at a time; further decisions are counted in the metrics only. */
 const maxWindows = 256
-/** Calls of one rateLimitKey that have windows of their own. */
+/** Maximum number of calls of one rateLimitKey that have windows of their own. */
 const maxCalls = 16
 const maxToolChars = 128
 const maxMessageChars = 512
-/** Characters of a rationale, and of the arguments as JSON. */
+/** Maximum characters of a recorded rationale, and of recorded arguments as JSON. */
 const maxTextChars = 2048
-/** Characters of a missing capability as JSON; a longer one is left out. */
+/** Maximum characters of a missing capability as JSON; a longer one is left out of the record. */
 const maxMissingChars = 512
 
 const decoder = new TextDecoder()

@@ -200,9 +200,9 @@ export class SpaceMetrics {
   /** Seconds that the log took for one batch. */
   readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])
   failedCommits = 0
-  /** Tokens that runs report at their ends. */
+  /** Language-model tokens that the conclusions of runs report, by `input` and `output`. */
   readonly tokens = new MeterCounts()
-  /** Findings of the guard, by action. */
+  /** Findings of `ReasoningGuard` in envelopes, by its action on the text. */
   readonly findings = new MeterCounts()
   /** Connections closed because their peers read too slowly. */
   slowCloses = 0
@@ -213,7 +213,7 @@ export class SpaceMetrics {
   /** Thoughts of hidden runs, each counted once. */
   withheldThoughts = 0
 
-  /** Counts the tokens that the payload of a conclusion reports. */
+  /** Counts the language-model tokens that the payload of a conclusion reports. */
   concluded(payload: { readonly metadata?: unknown }): void {
     const { input = 0, output = 0 } = readRunUsage(payload.metadata).tokens
     if (input > 0) this.tokens.add('input', input)

@@ -98,7 +98,7 @@ export class Presence {
   /** The readers of the envelope that set the expiry, in lists of ids that fit into one envelope; `undefined` = everyone. */
   #readersOf({ id, participant }: Ended): (string[] | undefined)[] {
     const origin = this.#space.ids.findOrigin(id)
-    // The readers of a pruned envelope are unknown.
+    // The readers of a pruned envelope are unknown, so only the participant itself is notified.
     if (origin === undefined) return [[participant]]
     const audience = this.#space.decideAudience(origin)
     if (audience === undefined) return [undefined]

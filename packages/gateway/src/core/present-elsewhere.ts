@@ -1,6 +1,6 @@
 import type { Capability, ProgramInfo } from '@meup/protocol'
 
-/** The key of a program among all participants. */
+/** The key of a program, unique among the programs of all participants. */
 export const keyOf = (participant: string, session: string): string => `${participant} ${session}`
 
 /** A connected participant, its capabilities, and its programs. */

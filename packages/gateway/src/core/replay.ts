@@ -13,7 +13,10 @@ export async function replayLog(log: EnvelopeLog, through = log.head): Promise<S
   return follow(restoreState(log), log, through)
 }
 
-/** The snapshot that replaces the log up to `through` when it is pruned [MEUP-10.3]: the state, and the memory of the turn index. */
+/**
+ * The snapshot that replaces the log up to `through` when it is pruned [MEUP-10.3]: the state, and the memory of the turn
+ * index, which it needs to assign later envelopes to turns.
+ */
 export async function snapshotAt(log: EnvelopeLog, through: number): Promise<Uint8Array> {
   const turns = new Assigner(log.epoch)
   const { snapshot } = log

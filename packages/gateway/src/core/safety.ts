@@ -26,7 +26,7 @@ interface GuardPorts {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: SpaceMetrics
-  /** Whether the text is a token for this gateway. */
+  /** Whether the text is an authentication token of this gateway, and so has to be masked. */
   isToken(candidate: string): boolean
   /** Whether a participant is a person, whose calls need no reason. */
   isPerson(participant: string): boolean
@@ -81,7 +81,7 @@ export class ReasoningGuard {
     }
   }
 
-  /** Masks an envelope; `payload`: its bytes. */
+  /** Masks an envelope; `payload`: the bytes of its payload. */
   rewrite(
     envelope: Utterance & Pick<Envelope, 'correlationId'>,
     payload: Uint8Array,

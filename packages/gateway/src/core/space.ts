@@ -100,7 +100,7 @@ export class Space {
   #broken = false
   /** Called for a sender whose program is not in the log, before its envelope is admitted. */
   onUnknownProgram: ((sender: Sender) => void) | undefined
-  /** Forwards frames to the other gateways that have the space open. */
+  /** The other gateways that have the space open; absent = none. */
   elsewhere: RemoteSequencer | undefined
   #listeners: readonly SpaceListener[] = []
   readonly #commit: GroupCommit
@@ -472,7 +472,7 @@ export class Space {
 interface Emitted
   extends Pick<Envelope, 'kind'>,
     Partial<Pick<Envelope, 'context' | 'to' | 'correlationId'>> {
-  /** An object, or JSON that parsing would change. */
+  /** An object, or JSON text if parsing would change a value in it. */
   readonly payload: object | string
 }
 
@@ -481,7 +481,7 @@ interface SpacePorts {
   readonly log: EnvelopeLog
   readonly clock: Clock
   readonly logger: Logger
-  /** Whether the text is a token for this gateway. */
+  /** Whether the text is an authentication token of this gateway, and so has to be masked. */
   isToken(candidate: string): boolean
 }
 

@@ -148,7 +148,7 @@ function imitatedMember({ participant, membership }: Identity, space: Space): st
   return imitatedBy(participant, participants.ids())
 }
 
-/** The identity of an open invitation's token. */
+/** The identity that the token of an open invitation gives its holder. */
 function invited(space: Space, token: string): Identity | undefined {
   const invitation = space.state.trust.invitations.find(token)
   if (invitation === undefined) return undefined
@@ -156,7 +156,7 @@ function invited(space: Space, token: string): Identity | undefined {
   return { participant, isCurrent: () => space.state.trust.invitations.get(participant)?.id === id }
 }
 
-/** Connections of all guests of one address. */
+/** Maximum number of connections of all guests of one address together. */
 const maxGuestConnections = 32
 /** Milliseconds after which to retry when all connections are in use. */
 const retryConnectionMs = 1000

@@ -42,7 +42,7 @@ export interface GatewayOptions {
 export interface ConnectRequest {
   readonly space: string
   readonly token?: string
-  /** Address of the peer, by which failures are counted. */
+  /** Address of the peer, by which failed authentications are counted. */
   readonly remote: string
   /** Envelopes over their rate wait instead of being refused [MEUP-7.9]. */
   readonly holds?: boolean
@@ -52,7 +52,10 @@ export interface ConnectRequest {
   onAuthenticated?(): void
 }
 
-/** Permission to open one connection. It is not reserved: call one of the methods at once. */
+/**
+ * Permission to open one connection. It reserves nothing, and other connections may use up the limit: call `open` or `watch` at
+ * once.
+ */
 export interface ConnectionGrant {
   readonly participant: string
   /** Key of the rate limits: the participant, or a guest's address. */

@@ -9,7 +9,7 @@ const linkMs = 60_000
 /** Unused codes of one participant; one more removes the oldest. */
 const maxPerParticipant = 8
 
-/** The token of a one-time code. */
+/** A token for which a one-time code was created. */
 export interface OneTimeLink {
   readonly space: string
   readonly participant: string

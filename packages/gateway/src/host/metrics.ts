@@ -36,7 +36,7 @@ export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> 
   }
 }
 
-/** Loaded on first use, because the import delays a start. */
+/** Imports prom-client on first use only, because the import delays a start. */
 async function listRegistries(gateway: Gateway): Promise<readonly Registry[]> {
   const { default: prometheus } = await import('prom-client')
   const registry = new prometheus.Registry()

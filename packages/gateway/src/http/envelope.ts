@@ -35,7 +35,7 @@ export async function getEnvelope(context: Context, options: HttpOptions): Promi
 
 /** Matches that the message lists if a prefix is ambiguous. */
 const maxNamed = 10
-/** Ids that are checked per page. */
+/** Ids with the prefix that are read from the log at once. */
 const pageIds = 100
 
 /**

@@ -121,7 +121,8 @@ async function readBody(
   const maxBytes = Math.max(maxPostBytes, Math.min(maxBodyBytes, maxResultBytes))
   const reserve = (bytes: number, total: number): Refusal | undefined => {
     if (total > maxBytes) return tooLarge(maxBytes)
-    // Only a response may be this large. Whether it is one is known after parsing.
+    // Only a response to a call may be larger than `maxPostBytes`, so more bytes are charged as `results`. Parsing decides
+    // later whether the body is one.
     const rateClass = total > maxPostBytes ? 'results' : 'bytes'
     return traffic.reserve(context, bytes) ?? checkRate(visitor, rateClass, bytes)
   }

@@ -40,7 +40,7 @@ function checkRight(visitor: Caller): Refusal | undefined {
   return consumeControlToken(visitor, space, 'erasures')
 }
 
-/** Records the refusal like that of an envelope. */
+/** Counts and records the refusal of an erasure like that of an envelope: in the metrics, and as a decision in the log. */
 function record(visitor: Caller, refusal: Refusal): void {
   const { space } = visitor
   const envelope: Envelope = { protocol: PROTOCOL, id: '', ts: '', from: '', kind: ERASE, payload: {} }

@@ -81,7 +81,7 @@ interface SseFeedOptions {
 
 /** Heartbeats without progress, while events wait, after which a peer is disconnected. */
 const maxIdleBeats = 4
-/** A replay reads its next page once fewer bytes wait. */
+/** A replay reads its next page once fewer bytes than this are unsent. */
 const lowWater = 64 * 1024
 /** The reconnection time of browsers [milliseconds]. */
 const retryMs = 2000

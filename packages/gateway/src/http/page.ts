@@ -5,7 +5,7 @@ import { accepts } from 'hono/accepts'
 export interface PageFile {
   readonly type: string
   readonly body: Uint8Array<ArrayBuffer>
-  /** Compressed on first use. */
+  /** The content compressed with gzip, on the first call. */
   gzipped(): Promise<Uint8Array<ArrayBuffer>>
   /** Whether the file's name changes with its content. */
   readonly isHashed: boolean

@@ -46,14 +46,14 @@ export class Indexer {
   readonly #words: WordIndex | undefined
   readonly #recovery: Recovery
   #lastOpened: TurnIndex | undefined
-  /** Seq of the last `onAdvance`. */
+  /** Seq of the last call of `onAdvance`. */
   #notified = 0
   #isRunning = false
   #isOver = false
   #failure: unknown
   #load = performance.eventLoopUtilization()
   #waiting: Waiting[] = []
-  /** Ends a rest. */
+  /** Ends the present rest early. */
   #wake: () => void = () => {}
   /** Seq up to which the log was pruned and the index still has to be pruned. */
   #pruned = 0
@@ -66,7 +66,7 @@ export class Indexer {
     this.#recovery = new Recovery(space.clock, (err, retryMs) => this.#failed(err, retryMs))
   }
 
-  /** Reopens the index: another space of the same file may have found it damaged and closed it. */
+  /** The open index. `undefined` = not opened yet, or closed again because another space of the same file found it damaged. */
   get #index(): TurnIndex | undefined {
     return this.#lastOpened?.isOpen ? this.#lastOpened : undefined
   }

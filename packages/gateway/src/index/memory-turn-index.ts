@@ -22,7 +22,7 @@ interface StoredMark extends StoredPlace {
   readonly phases: number
 }
 
-/** Marks that are removed at once. */
+/** Maximum number of marks that one call of `prune` removes. */
 const removedAtOnce = 20_000
 
 /** The turn index of a log in memory. It gives the same results as the index in a file. */

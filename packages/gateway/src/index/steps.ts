@@ -216,7 +216,10 @@ export class Steps {
     })
   }
 
-  /** The tool calls among the correlations of a response. */
+  /**
+   * The ids that a response answers, each with its tool; the tool is `undefined` if the call is missing or unreadable. Leaves
+   * out calls of no tool.
+   */
   #answered(envelope: Envelope, places: readonly StepPlace[]): [id: string, tool: string | undefined][] {
     if (envelope.kind !== Kind.mcpResponse) return []
     return correlations(envelope).flatMap((id): [string, string | undefined][] => {

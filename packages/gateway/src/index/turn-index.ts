@@ -59,7 +59,7 @@ const turnColumns =
 
 /** Cached beginnings of turns: a turn that a page shows is read many times. */
 const remembered = 4096
-/** Turns whose last update is remembered. */
+/** Turns whose last indexed seq is remembered for `mayGoOn`. */
 const maxTouched = 4096
 
 /** The turns of one space: which envelopes belong to which turn, and their steps. */

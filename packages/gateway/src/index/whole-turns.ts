@@ -252,7 +252,10 @@ export class WholeTurns {
   }
 }
 
-/** Whether the body of an envelope is kept: of a result only the size is, unless it is the answer of the turn. */
+/**
+ * Whether the body of an envelope stays in memory. Of a result only the size is kept, unless the result is the answer of the
+ * turn.
+ */
 const isKept = (kind: string, { roles }: TurnPlace): boolean =>
   kind !== Kind.mcpResponse || (roles & Role.answer) !== 0
 

@@ -10,7 +10,7 @@ export interface Connection {
   /** Whether the connection has ended, so that nothing can be sent any more. */
   readonly isGone: boolean
   send(outboundBatch: OutboundBatch): void
-  /** Resolves when few bytes wait, or when the connection has ended. */
+  /** Resolves when few unsent bytes are left, or when the connection has ended. */
   drained(): Promise<void>
   /** Sends what is pending, then closes the connection. */
   close(code: number, reason: string): void

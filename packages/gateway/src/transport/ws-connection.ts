@@ -8,7 +8,7 @@ import {
   putText,
 } from '../ports/connection.js'
 
-/** A replay reads its next page once fewer bytes wait. */
+/** A replay reads its next page once fewer bytes than this are unsent. */
 const lowWater = 64 * 1024
 
 /**

@@ -46,7 +46,10 @@ function nameProgram(
 export const replacedRefusal = (participant: string): Refusal =>
   refuse('session_replaced', texts.replacedProgram, { participant })
 
-/** Starts, proposals and calls note the program of their sender. An approval by id has no payload at this step. */
+/**
+ * Starts, proposals and calls note the program of their sender. An approval by id is a call as well: its empty payload is
+ * filled in by a later step.
+ */
 const isOfProgram = ({ kind, payload }: Envelope): boolean =>
   kind === Kind.reasoningStart ||
   kind === Kind.mcpProposal ||

@@ -136,7 +136,7 @@ export function subscribe({ envelope, sender, meter, now }: AdmissionContext, sp
   if (sender.subscribe === undefined) return refuse('invalid_request', texts.subscription)
   try {
     const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
-    // The welcome describes the whole space and may be many times larger than the request.
+    // The welcome describes the whole space and may be many times larger than the request, so its bytes are charged as well.
     space.rates.charge(sender.rateLimitKey, 'bytes', bytes, now)
   } catch (error) {
     if (!(error instanceof PatternError)) throw error

@@ -9,7 +9,7 @@ import type { Session } from './session.js'
 const portionBytes = 256 * 1024
 const portionRows = 64
 
-/** The part of a space that finding the range of a replay uses. */
+/** The part of a space that is needed to find the range of a replay. */
 export interface RowSource {
   readonly log: EnvelopeLog
   /** Last seq that was broadcast to the live sessions. */

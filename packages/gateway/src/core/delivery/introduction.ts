@@ -5,7 +5,7 @@ import type { EnvelopeLog } from '../../ports/envelope-log.js'
 import { readProposed } from '../admission/proposed.js'
 import type { SpaceState } from '../state/state.js'
 
-/** Open proposals that one welcome considers, newest first. */
+/** Maximum number of open proposals that one welcome considers, newest first. */
 const maxProposals = 64
 const maxProposalBytes = 256 * 1024
 /** Steps for deciding which proposals concern a participant; proposals beyond them are left out. */

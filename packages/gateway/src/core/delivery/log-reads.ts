@@ -46,7 +46,7 @@ export interface ReadSpace {
   decideAudience(envelope: LoggedAddress): Audience
 }
 
-/** Rows per read, and bytes of their bodies. */
+/** Maximum rows of one read, and maximum bytes of their bodies. */
 const maxSlice = { rows: 256, bytes: 256 * 1024 }
 /** Minimum number of headings per read, even if bodies are large. */
 const minRows = 16

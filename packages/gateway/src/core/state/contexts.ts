@@ -42,7 +42,7 @@ type StoredNotes = Notes & StoredCounts
 
 /** A context that its owner has opened. */
 export interface OwnContext extends OpenedContext {
-  /** Time of the owner's last envelope in it, if kept. */
+  /** Time of the owner's last envelope in the context; the time of its start if no other is recorded. */
   readonly lastAt: string
 }
 

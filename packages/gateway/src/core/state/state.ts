@@ -210,7 +210,7 @@ interface HopsSnapshot {
   readonly informed: readonly string[]
 }
 
-/** Chats and participants that are kept; the oldest are forgotten. */
+/** Maximum number of chats, and of participants, that are remembered; the oldest are forgotten. */
 const rememberedChats = 10_000
 
 /**
@@ -222,12 +222,12 @@ class Hops {
   /** Whether a participant named by the operator or an invitation is an agent. */
   readonly #named = new Map<string, boolean>()
   readonly #oldestNamed = new Oldest(this.#named)
-  /** The sender of each chat of an agent. */
+  /** Senders of the chats that agents have sent, by the id of the chat. */
   readonly #senders = new Map<string, string>()
   readonly #oldestSent = new Oldest(this.#senders)
-  /** The last chat of an agent. */
+  /** Id of the last chat that any agent has sent. */
   #latest: string | undefined
-  /** Hops of the chats that have more than 0. */
+  /** Hops of chats, by the id of the chat; absent = 0. */
   readonly #hops = new Map<string, number>()
   /** Agents that have received a response of another participant since their last chat. */
   readonly #informed = new Set<string>()

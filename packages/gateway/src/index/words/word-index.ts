@@ -51,7 +51,7 @@ export class WordIndex {
     this.#file = file
   }
 
-  /** Opens the word file again, after another log replaced this one. */
+  /** Forgets the open word file, because another log has replaced this one: the next use opens it again. */
   reset(): void {
     this.#opened = undefined
   }

@@ -61,7 +61,7 @@ export class Channel<Calls extends Callable> {
     return this.#isStarting
   }
 
-  /** Transfers the buffers of `handOver` to the worker. */
+  /** Calls a function of the worker. Transfers the buffers of `handOver` to the worker instead of copying them. */
   call<Name extends keyof Calls>(
     name: Name,
     args: Parameters<Calls[Name]>,

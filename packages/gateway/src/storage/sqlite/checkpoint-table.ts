@@ -9,7 +9,7 @@ import { checkpointError } from '../../log/error.js'
 import type { Checkpoint } from '../../ports/envelope-log.js'
 import { overwriting } from './files.js'
 
-/** The position that a checkpoint belongs to. */
+/** The epoch of the log and the hash of the row to which a checkpoint belongs. */
 interface Place {
   readonly epoch: string
   readonly hash: Uint8Array

@@ -8,7 +8,7 @@ import { openForWriting } from './files.js'
 import { Pruning, readSnapshot } from './pruning.js'
 import { columns, type Storable, type StoredRow } from './rows.js'
 
-/** An open connection with its prepared state. */
+/** An open connection, and the objects that keep prepared statements and cached state for it. */
 interface Opened {
   readonly db: Database.Database
   readonly chainWriter: ChainWriter
@@ -133,7 +133,7 @@ export class ChainWriter {
     )
     this.#has = db.prepare('SELECT 1 FROM envelopes WHERE space = ? AND id = ?')
     this.#last = db.prepare('SELECT seq, hash FROM envelopes WHERE space = ? ORDER BY seq DESC LIMIT 1')
-    // A nested transaction is a savepoint.
+    // Within `#transaction`, this transaction becomes a savepoint, so that a refused batch is undone alone.
     this.#batch = db.transaction((submission, tip) => this.#insertAll(submission, tip))
     this.#transaction = db.transaction((submissions, tips) =>
       submissions.map((submission) => this.#attempt(submission, tips)),

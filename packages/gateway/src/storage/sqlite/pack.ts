@@ -96,7 +96,7 @@ export function packBatch(batch: readonly DraftEntry[]): PackedBatch {
   const cuts = new Float64Array(batch.length * cutsOfRow)
   let size = 0
   for (const { body, content } of batch) size += body.length + (isSuffix(body, content) ? 0 : content.length)
-  // Node's shared pool cannot be transferred.
+  // Not from Node's shared pool of buffers, which cannot be transferred to another thread.
   const bytes = Buffer.allocUnsafeSlow(size)
   let text = ''
   let [at, end] = [0, 0]

@@ -21,7 +21,7 @@ export interface ReplicaSpace {
   readonly snapshot: Snapshot | undefined
 }
 
-/** Calls of the main thread to the one that writes. */
+/** Calls from the main thread to the writer thread. */
 export type ReplicaCalls = {
   findSpace(name: string): ReplicaSpace | undefined
   openSpace(name: string, epoch: string): ReplicaSpace

@@ -206,7 +206,7 @@ export class InlineWriter {
   #commits = 0
   #folding: Promise<void> | undefined
   #resting: Promise<void> | undefined
-  /** Time of the next attempt, by `performance.now()`. */
+  /** Earliest time of the next checkpoint, by `performance.now()`. */
   #nextFoldAt = 0
 
   constructor(path: string, fold: () => Promise<boolean>) {
@@ -261,8 +261,8 @@ export class InlineWriter {
   }
 
   /**
-   * Checkpoints the rest of the write-ahead log while no commits run. If readers prevent it, the next attempt follows after as
-   * many bytes again.
+   * Checkpoints the rest of the write-ahead log while no commits run. If readers prevent it, commits continue, and wait again
+   * after another `maxWalBytes`.
    */
   async #foldRest(): Promise<void> {
     await this.#folding
