@@ -82,7 +82,7 @@ async function logOf(envelopes: readonly Partial<Envelope>[]): Promise<EnvelopeL
       payload: {},
       ...fields,
     } as const
-    // Formats the payload with white space, because the log has to keep it.
+    // Formats the payload with white space, which the log has to keep.
     return toDraft(whole, at + 1, encode(whole, Buffer.from(JSON.stringify(whole.payload, null, 1))))
   })
   await log.append(drafts)

@@ -15,7 +15,10 @@ export class Retention {
   #cancel = (): void => {}
   #isOver = false
 
-  /** `index` is notified of prunings. Erasures complete first, because pruning does not overwrite bytes. */
+  /**
+   * `index` is notified of prunings. Pending erasures complete before each pruning, because it removes rows without overwriting
+   * their bytes.
+   */
   constructor(space: Space, index: { prune(through: number): void }, erasing: { settled(): Promise<void> }) {
     this.#space = space
     this.#index = index

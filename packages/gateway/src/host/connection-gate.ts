@@ -223,7 +223,7 @@ async function recordMembership({ participant: id, membership }: Identity, space
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Failures per address, and the milliseconds that they count from the first one. */
+/** Maximum failed authentications per address, and the milliseconds for which they count, from the first one on. */
 const [allowed, windowMs] = [10, 60_000]
 /** Addresses with counts of their own; all others share one count. */
 const maxAddresses = 10_000

@@ -12,9 +12,9 @@ import type { EndedTurn } from '../index/turn-index.js'
 import { classifyReader, type TurnEvents, type TurnViewEvent } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
 
-/** Bytes of envelopes that wait for the index; beyond them they are read from the log again. */
+/** Maximum bytes of envelopes that wait in memory for the index; if more wait, all are dropped, and read from the log again. */
 const maxWaitingBytes = 4 * 1024 * 1024
-/** Bytes of deltas that wait; beyond them they are dropped. */
+/** Maximum bytes of deltas that wait; further ones are dropped. */
 const maxDeltaBytes = 1024 * 1024
 /** Characters charged per decision in an event besides its rationale, and per envelope folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
@@ -130,7 +130,10 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** An event describes its whole turn so far, which may be a thousand times larger than the envelope [MEUP-7.8]. */
+  /**
+   * An event describes its whole turn so far, which may be a thousand times larger than the envelope, so its size is charged
+   * [MEUP-7.8].
+   */
   #charge(rateLimitKey: string, { size }: BatchEnd): void {
     const { rates, clock } = this.#space
     const { characters, decisions, folded } = size
@@ -143,7 +146,7 @@ export class EventStreams implements SpaceListener {
     this.#upToDate.delete(session)
   }
 
-  /** Drops waiting batches; streams read them from the log. */
+  /** Drops the waiting batches, which streams then read from the log, and the waiting deltas, which are lost. */
   forget(): void {
     this.#waiting = []
     this.#bytes = 0

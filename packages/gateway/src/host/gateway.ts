@@ -70,7 +70,7 @@ export type Caller = Visitor & { readonly space: Space } & Pick<SpaceHost, 'turn
 
 export interface Gateway {
   readonly spaces: readonly string[]
-  /** Refused connections, by error code. Adapters count their own refusals. */
+  /** Refused connections, by error code. Adapters add the connections that they refuse themselves. */
   readonly refusedJoins: MeterCounts
   /** Number of requests and connections that needed a valid token and had none. */
   readonly failedLogins: number
@@ -83,8 +83,8 @@ export interface Gateway {
   findKick(space: string, participant: string): Kick | undefined
   /**
    * Reports the state of a participant's program that a supervisor of this gateway runs; `undefined` = it has stopped. The
-   * sequencing gateway logs a change as `system.presence`; it holds while this gateway runs [MEUP-3.5]. Ignored for an unknown
-   * space or participant.
+   * sequencing gateway logs a change as `system.presence`; the state holds while this gateway runs [MEUP-3.5]. Ignored for an
+   * unknown space or participant.
    */
   setProgram(space: string, participant: string, program: ProgramInfo | undefined): void
   /** Reports the end of a program whose process the caller has watched [MEUP-2.14]. */

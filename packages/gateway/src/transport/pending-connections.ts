@@ -129,7 +129,7 @@ export class IdleTimeout {
   readonly #ms: number
   /** Requests with pending responses. */
   readonly #asked = new WeakMap<Socket, Set<IncomingMessage>>()
-  /** Sockets of event streams: their unsent bytes are bounded, and they may be silent. */
+  /** Sockets of event streams. They never count as stalled: they may be silent, and their unsent bytes have another limit. */
   readonly #standing = new WeakSet<Socket>()
 
   constructor(ms: number) {

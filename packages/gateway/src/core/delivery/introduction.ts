@@ -8,7 +8,7 @@ import type { SpaceState } from '../state/state.js'
 /** Maximum number of open proposals that one welcome considers, newest first. */
 const maxProposals = 64
 const maxProposalBytes = 256 * 1024
-/** Steps for deciding which proposals concern a participant; proposals beyond them are left out. */
+/** Maximum steps of pattern matching that decide which proposals concern a participant; proposals beyond them are left out. */
 const maxPatternSteps = 2 ** 16
 
 /** The members of a space at `now`, in milliseconds since the epoch [MEUP-5.4]. */

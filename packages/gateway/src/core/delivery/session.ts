@@ -225,8 +225,8 @@ interface Subscription {
 const uncut: ReadonlySet<string> = new Set(['mcp', 'system', 'capability', 'space', 'participant'])
 
 /**
- * Steps per envelope and subscription. Anyone may subscribe with any pattern; an envelope that needs more steps does not match
- * [MEUP-9.3].
+ * Maximum steps of pattern matching per envelope and subscription. Anyone may subscribe with any pattern; an envelope that
+ * needs more steps does not match [MEUP-9.3].
  */
 const maxPatternSteps = 2 ** 13
 

@@ -232,5 +232,7 @@ export class WordIndex {
   }
 }
 
-/** Rows of a run that are read to find its segments; for a longer run all segments are rebuilt. */
+/**
+ * Maximum rows of a hidden or shown run that are read to find the segments to drop; for a longer run all segments are dropped.
+ */
 const maxRunRows = 100_000
