@@ -36,7 +36,7 @@ const denied: Subject = {
 const chat: Subject = { kind: 'chat', payload: { message: 'hello' } }
 
 const alone = Array.from({ length: 1000 }, (_, i) => compileCapabilities([...held, `space.own-${i}`]))
-/** Lists without a common pattern, each with a call that it allows. */
+/** 1,000 capability lists that share no pattern, each with a call that the list allows. */
 const strangers = Array.from({ length: 1000 }, (_, owner) => ({
   capabilities: compileCapabilities(
     Array.from({ length: 20 }, (_, i) => ({

@@ -15,7 +15,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'node_modules/.cache/meup/build.json')
 const manifests = ['package.json', 'pnpm-lock.yaml', 'tsconfig.base.json', 'tsconfig.json']
 const inPackage = ['package.json', 'tsconfig.json', 'vite.config.ts', 'index.html', 'src', 'scripts']
-/** Matches paths in the packages that become part of the page. */
+/** Matches paths in the packages that are bundled into the page of the observer. */
 const ofPage = /^(protocol|packages\/(folds|safety|agent-sdk|observer))\//
 
 const ownScript = /new URL\('([^']+\.js)', import\.meta\.url\)/g

@@ -48,7 +48,7 @@ const formatRemedy = (remedy: string): string =>
     .map((part, at) => part.replace(/\{(\w+)\}/g, at % 2 === 0 ? code('<$1>') : '<$1>'))
     .join('`')
 
-/** The table of inputs that a kind of program sends, and how they are handled. */
+/** The table of unusual inputs that a kind of program (`who`) sends, and of how MEUP handles them. */
 const habitTable = (who: string, habits: Readonly<Record<string, Habit>>) => (): string =>
   markdownTable(
     [`a ${who} sends`, 'what happens'],

@@ -110,7 +110,7 @@ async function measure(
 ): Promise<Figures> {
   const folder = temporaryFolder()
   cpSync(filled, folder, { recursive: true })
-  // Writes the copy to disk now; otherwise the first commit would wait for it.
+  // Flushes the copied log to disk now; otherwise the first commit of the gateway would wait for the flush.
   execFileSync('sync')
   const server = await startGateway(folder)
   let service: Service

@@ -21,7 +21,7 @@ import { why } from './why.js'
 
 export interface BenchCase {
   readonly about: string
-  /** Whether the case runs if the command names none. */
+  /** Whether the case runs if the command line names no cases. */
   readonly usual: boolean
   run(options: Options): Promise<Section[]>
 }

@@ -70,7 +70,7 @@ async function breaking(nats: Nats, fault: Fault, { pid }: Running): Promise<Bre
   }
 }
 
-/** The stream of the space: its number is derived from a hash of the name. */
+/** The JetStream stream that has the log of the space: one of eight, chosen by a hash of the name of the space. */
 const stream = `MEUP_${createHash('sha256').update(spaceName).digest().readUInt8() % 8}`
 
 async function outage(space: SpaceClient, broken: Breaking): Promise<number> {

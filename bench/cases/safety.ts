@@ -21,8 +21,8 @@ const { MEUP_SEED: seed = 'bench' } = process.env
 const benignTexts = 650
 
 /**
- * Measures which secrets the safety gate masks, what it masks wrongly, and its cost. Each round has one text of each family in
- * each place.
+ * Measures which secrets the safety gate masks, what it masks wrongly, and its cost. Each round has one text for each family of
+ * secrets (such as the keys of one provider) in each place in which agents find secrets (such as a kind of configuration file).
  */
 export async function safety(options: Options): Promise<Section[]> {
   const cost = [await costOf(options), await costOfEnvelopes(options)]

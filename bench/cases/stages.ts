@@ -4,7 +4,9 @@ import { stagesOf } from '../report/stages.js'
 import { nameOf } from './fanout.js'
 import { profileOf } from './profiling.js'
 
-/** Measures the cost of a message by stage, with all stages active. */
+/**
+ * Measures the processor time of the gateway for a message, by stage: decode, authorize, write to the log, broadcast and so on.
+ */
 export async function stages(options: Options): Promise<Section[]> {
   const sections: Section[] = []
   for (const shape of ['publish', 'fanout']) {

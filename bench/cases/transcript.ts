@@ -16,7 +16,9 @@ const turnsARound = 40
 const words = (chars: number): string =>
   'the report of the tests says '.repeat(Math.ceil(chars / 29)).slice(0, chars)
 
-/** Number of commits of a turn to the transcript: prompts, thoughts and answers, and results. */
+/**
+ * Number of commits that a turn adds to the transcript, for prompts, thoughts and answers of the model, and results of tools.
+ */
 const commits = 6
 
 /** Measures turns of a scripted model with one tool call, with and without a transcript. */

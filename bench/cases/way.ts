@@ -14,7 +14,7 @@ const readsLater = [
 ]
 /** Milliseconds after which a new gateway process has finished its initial work. */
 const warmUpMs = 8000
-/** Minimum calls per message of a file on the way. Files with fewer calls do other work. */
+/** Minimum function calls per message for a file to be listed. Files with fewer calls do not handle the message. */
 const minCalls = 0.5
 /**
  * Minimum number of messages, so that functions called by timers, such as heartbeats, are rare in comparison, even on a busy

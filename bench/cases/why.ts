@@ -10,7 +10,7 @@ import { type FailedRun, readFailedRuns, replay } from '../support/failed-runs.j
 const parts = ['algorithm-generated', 'hand-crafted'] as const
 const usual = fileURLToPath(new URL('../../../shared/fixtures/attribution', import.meta.url))
 
-/** A recorded run, with the effort to find its decisive step by the ranks of `why`. */
+/** A recorded run, with the effort of a reader who looks for the decisive step in the ranked causes that `why` lists. */
 interface ReadRun {
   readonly run: FailedRun
   /** Number of entries that a reader opens, by rank, until one belongs to the decisive step; `undefined` = none does. */
@@ -75,7 +75,7 @@ const median = (values: readonly number[]): number => {
 }
 const share = (all: readonly boolean[]): number => all.filter(Boolean).length / all.length
 
-/** Shares of a run's steps, for the curve of how many decisive steps are found within them. */
+/** Shares of the steps of a run. The curve shows, for each share, in how many runs that many looks suffice. */
 const curve = [0.05, 0.1, 0.15, 0.2, 0.25, 0.33, 0.5, 0.75, 1]
 
 function summarize(part: string, read: readonly ReadRun[]): Section {
@@ -124,7 +124,7 @@ function summarize(part: string, read: readonly ReadRun[]): Section {
   }
 }
 
-/** Counts, for each step number, the runs that it decides; the highest count first. */
+/** Counts the runs by the index of their decisive step. Returns the counts, the highest first. */
 function countConstants(decisive: readonly number[]): number[] {
   const counts = new Map<number, number>()
   for (const each of decisive) counts.set(each, (counts.get(each) ?? 0) + 1)

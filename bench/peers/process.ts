@@ -100,7 +100,7 @@ export async function startServer({
   }
 }
 
-/** Sums the processor time of all threads. Threads of a server do not end before it, so no time is lost. */
+/** Sums the processor time of all threads. No thread of a server ends before its process, so the sum is complete. */
 const cpuOf = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0)
 

@@ -26,7 +26,7 @@ export function compareRatio(rounds: readonly number[], committed: number | unde
   return { ratio, committed, hasFallen: committed !== undefined && !(ratio >= committed * (1 - maxFall)) }
 }
 
-/** Measures a figure, and again if its ratio has fallen. Compares the rounds of both measurements. */
+/** Measures a figure, and once more if its ratio has fallen; then the median of the rounds of both measurements counts. */
 export async function measureAndCompare(
   measure: () => Promise<readonly number[]>,
   committed: number | undefined,

@@ -3,7 +3,9 @@ import { type Times, timesOf } from './self-times.js'
 
 const steps = 'identify|deduplicate|limit|authorize|guard|invite|sequence'
 
-/** Stages by the place in the code. The innermost call of a sample that matches a rule decides. */
+/**
+ * Patterns of a file and function, with the stage of the matching calls. The innermost call that matches decides for a sample.
+ */
 const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\/core\/admission\/rights\//, 'authorize'],
   [/gateway\/dist\/core\/admission\/validate\.js (decode|read|parse|checkSize)$/, 'decode'],

@@ -12,7 +12,7 @@ const participants = {
 }
 const rounds = 50
 const roundMs = 100
-/** The gateway refills one token per round, and no more than one is saved up. */
+/** The rate allows one envelope per round; unused rounds are not saved up. */
 const rate = { perSecond: 1000 / roundMs, burst: 1 }
 const perRound = 10
 

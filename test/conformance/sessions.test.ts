@@ -14,7 +14,7 @@ import {
 } from '../../protocol/test/sessions.js'
 import { vectors } from '../../protocol/test/vectors.js'
 
-/** Kinds that a space also sends on its own. A vector does not have to list them. */
+/** Kinds of envelopes that a space also sends on its own. The frames that a test vector expects need not include them. */
 const passedOver = new Set(['system.decision', 'system.presence', 'system.space'])
 
 /** A connection of a session. `next`: index of the frame to compare next. */

@@ -44,7 +44,7 @@ test(`${prompts * permissionsEach} permissions end once each, while the gateway 
   onTestFinished(() => ana.close())
   const log: AnyEnvelope[] = []
   ana.on('envelope', (envelope) => log.push(envelope))
-  // A decision that is made while the gateway is away takes effect when it is back, or never.
+  // Approves seven of ten proposals, rejects two, and ignores one. Failures do not matter: the gateway may be restarting.
   let turn = 0
   ana.proposals.on('proposal', ({ id }) => {
     const choice = turn++ % 10

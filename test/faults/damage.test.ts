@@ -68,6 +68,6 @@ test('a clock that jumps disturbs neither the order nor the rates', async () => 
   expect(second.seq).toBe((first.seq ?? 0) + 1)
   expect((await send('too-fast')).payload).toMatchObject({ code: 'rate_limited' })
   offset = hour
-  // The refusal has left a decision in the log, which takes the seq in between.
+  // The refusal of `too-fast` was logged as a `system.decision`, which has the seq between those of `second` and `later`.
   expect((await send('later')).seq).toBe((second.seq ?? 0) + 2)
 })

@@ -71,7 +71,7 @@ async function says(say: () => Promise<boolean>, times: number): Promise<void> {
   for (let i = 0; i < times; i++) expect(await say()).toBe(true)
 }
 
-/** Sends chats until one is accepted, or refused. */
+/** Sends chats until one is accepted, or until one is refused if `isAccepted` is false. */
 async function saysUntil(say: () => Promise<boolean>, isAccepted: boolean): Promise<void> {
   for (const end = performance.now() + 30_000; (await say()) !== isAccepted; ) {
     if (performance.now() > end)

@@ -41,7 +41,7 @@ export const admission: readonly Mutant[] = [
     by: 'audience !== null',
     tests: ['packages/gateway/test/ends.test.ts'],
   },
-  // If several grants expire between two checks, one that rested on another is reported as expired by itself.
+  // If several grants expire between two checks, a grant that ended with the grant it rests on is reported as expired itself.
   {
     package: 'packages/gateway',
     function: 'Trust.advance',
@@ -97,7 +97,7 @@ export const admission: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/gateway/test/delivery.test.ts'],
   },
-  // Starting a run with the name of a free path in which others think takes the path over.
+  // A `reasoning.start` whose id is the path of a free context, which no one has opened but others think in, takes it over.
   {
     package: 'packages/gateway',
     function: 'deduplicate',
@@ -177,7 +177,7 @@ export const admission: readonly Mutant[] = [
     by: 'this.#space.safety.guard(head(tool, maxToolChars)).text',
     tests: ['packages/gateway/test/decision-records.test.ts'],
   },
-  // A participant that is over one rate is forgotten because it is under another one, and gets a full budget again.
+  // The rate buckets of a participant are forgotten as soon as one of them is full, so that its empty ones are full again.
   {
     package: 'packages/gateway',
     function: 'Rates.#forget',
@@ -185,7 +185,7 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // One socket may send as many frames per turn of the event loop as are meant for all sockets of its participant.
+  // Each socket may send as many frames per turn of the event loop as all sockets of its participant together should.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',
@@ -201,7 +201,7 @@ export const admission: readonly Mutant[] = [
     by: 'isLocal',
     tests: ['packages/gateway/test/origins.test.ts'],
   },
-  // A single participant can fill the disk.
+  // The bytes that a participant adds to the log are not charged to its rate, so that a single participant can fill the disk.
   {
     package: 'packages/gateway',
     function: 'limitLog',
@@ -209,7 +209,7 @@ export const admission: readonly Mutant[] = [
     by: "let refusal = checkRate(admission, space, 'log', 0)",
     tests: ['packages/gateway/test/log-rate.test.ts'],
   },
-  // Two gateways with different configuration files decide differently.
+  // A gateway that follows another one decides by its own configuration file instead of the configuration in the log.
   {
     package: 'packages/gateway',
     function: 'SpaceHost.#followConfiguration',
@@ -257,7 +257,7 @@ export const admission: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['packages/gateway/test/private-runs.test.ts'],
   },
-  // If several grants allow a call, the right names the last one instead of the first.
+  // If the first capability of a grant allows a call, `allowedBy` of the call names the grant before that grant.
   {
     package: 'packages/gateway',
     function: 'Holdings.rightFor',
@@ -265,7 +265,7 @@ export const admission: readonly Mutant[] = [
     by: 'matched <= end',
     tests: ['packages/gateway/test/allowed-by.test.ts'],
   },
-  // The right of an earlier call is explained by the present configuration.
+  // The right by which an earlier call was allowed is explained by the present configuration, not by the one of that time.
   {
     package: 'packages/gateway',
     function: 'LoggedRights.configurationAt',
@@ -273,7 +273,7 @@ export const admission: readonly Mutant[] = [
     by: 'each.seq > 0',
     tests: ['packages/gateway/test/right-words.test.ts'],
   },
-  // The grant behind a right is shown to readers that may not read the grant.
+  // The grant by which a call was allowed is shown to readers of the call that may not read the grant.
   {
     package: 'packages/gateway',
     function: 'LoggedRights.#read',

@@ -45,7 +45,7 @@ export const capabilities: readonly Mutant[] = [
     by: 'some.some((other) => disjoint(other, node, work))',
     tests: ['protocol/test/capability-covers.test.ts'],
   },
-  // A check with a small budget decides which capabilities later checks of the kind consider.
+  // A check that runs out of steps decides which capabilities later checks of envelopes of the same kind consider.
   {
     package: 'protocol',
     function: 'candidatesFor',

@@ -20,7 +20,7 @@ export const codingAgents: readonly Mutant[] = [
     by: 'each.tool === shown.tool',
     tests: ['packages/acp/test/permissions.test.ts'],
   },
-  // If a permission has several options to allow, the first one is chosen, though only one was decided on.
+  // If a permission request has several options that allow a call, the space is not asked for one: the first is chosen.
   {
     package: acp,
     function: 'AgentPrompt.#askSpace',
@@ -36,7 +36,7 @@ export const codingAgents: readonly Mutant[] = [
     by: 'throw error',
     tests: ['packages/acp/test/messages.test.ts'],
   },
-  // Without a bound, thoughts of an agent that wait for the log fill the memory.
+  // Thoughts of an agent that wait until they are logged are not limited, so that they fill the memory.
   {
     package: acp,
     function: 'RunLog.#hasRoom',

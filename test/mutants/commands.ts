@@ -28,7 +28,7 @@ export const commands: readonly Mutant[] = [
     by: 'optionId === undefined',
     tests: ['packages/acp/test/serve/permissions.test.ts'],
   },
-  // A file with errors is used if its values have the right types, so that a missing secret becomes empty.
+  // A space.yaml with errors is used if its values have the right types, so that a missing secret is replaced by an empty text.
   {
     package: cli,
     function: 'parseFile',
@@ -36,7 +36,7 @@ export const commands: readonly Mutant[] = [
     by: 'checked === undefined',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // An empty variable does not get its default.
+  // An empty environment variable in space.yaml is not replaced by its default.
   {
     package: cli,
     function: 'expandText',
@@ -44,7 +44,7 @@ export const commands: readonly Mutant[] = [
     by: 'return value ?? fallback',
     tests: ['packages/cli/test/config-text.test.ts'],
   },
-  // If two participants have one token, one enters as the other.
+  // If two participants have the same token, one of them connects as the other.
   {
     package: cli,
     function: 'ensureTokens',
@@ -116,7 +116,7 @@ export const commands: readonly Mutant[] = [
     by: "if (type === 'joined') this.#pending.delete(label)",
     tests: ['packages/cli/test/start-report.test.ts'],
   },
-  // If one of several names is wrong, the other programs are restarted.
+  // `meup restart` with several names restarts the programs that it finds, although one of the names is wrong.
   {
     package: cli,
     function: 'createControlRequests',

@@ -12,7 +12,7 @@ export const folds: readonly Mutant[] = [
     by: 'return undefined',
     tests: ['test/conformance/adr-replays.test.ts'],
   },
-  // Answers to work in a free path are not connected to its turn.
+  // An answer that correlates to a free path (a context that no `reasoning.start` opened) does not find the turn of the path.
   {
     package: 'packages/folds',
     function: 'Assigner.#findAnsweringTurn',
@@ -20,7 +20,7 @@ export const folds: readonly Mutant[] = [
     by: '',
     tests: ['packages/folds/test/free-paths.test.ts'],
   },
-  // A question to certain addressees appears as the question of public work in a free path.
+  // A question to certain addressees appears as the question that public thoughts in a free path are about.
   {
     package: 'packages/folds',
     function: 'FreeQuestions.apply',
@@ -241,7 +241,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/participant-fixtures.test.ts'],
   },
   {
-    // Thoughts before the first label are lost.
+    // The part of a thought before its first phase label, such as `[計画]`, is lost.
     package: views,
     function: 'byLabels',
     replace: "const parts: Part[] = [{ phase: 'thinking', content: before }]",
@@ -249,7 +249,7 @@ export const folds: readonly Mutant[] = [
     tests: ['packages/folds/test/parse-thinking.test.ts'],
   },
   {
-    // If the clock was put back, later steps have earlier times.
+    // If the clock of the gateway was put back, later steps of a turn have earlier times.
     package: views,
     function: 'Assigner.assign',
     replace: 'if (ts > this.#latest) this.#latest = ts',

@@ -68,7 +68,7 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/past.test.ts'],
   },
-  // Envelopes after a conclusion in a free path count as late.
+  // Envelopes after a conclusion in a free path, which no `reasoning.start` has opened, count as late.
   {
     package: 'packages/folds',
     function: 'isLate',

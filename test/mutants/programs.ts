@@ -69,7 +69,7 @@ export const programs: readonly Mutant[] = [
     by: 'ending.add(id)',
     tests: ['packages/folds/test/waiting.test.ts', 'packages/agent-sdk/test/programs.test.ts'],
   },
-  // Runs and calls that an earlier version left open stay open forever.
+  // Runs and calls that an earlier version of the gateway left open in a log stay open forever.
   {
     package: gateway,
     function: 'isOfEarlierVersion',

@@ -73,7 +73,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/http-history.test.ts', 'packages/gateway/test/silent-reading.test.ts'],
   },
   {
-    // A reader pays for the size of envelopes that it may not read.
+    // Bodies of envelopes that a reader may not read are read, so that their size is charged to its budget.
     package: gateway,
     function: 'LogReads.#readOpen',
     replace: 'if (mayAllRead(rights, audience)) all.push(row)',
@@ -89,7 +89,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/private-reading.test.ts'],
   },
   {
-    // The gateway reads on after the reader has gone.
+    // The gateway continues to read the log for a response after the client has disconnected.
     package: gateway,
     function: 'LogReads.waitForBudget',
     replace: '!reader.isGone()',
@@ -97,7 +97,7 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/bounded-reading.test.ts'],
   },
   {
-    // A position is used without checking which log it belongs to.
+    // A position (`after`) without an epoch is used, although it may belong to another log.
     package: gateway,
     function: 'checkResume',
     replace: 'after === 0 || epoch !== undefined',

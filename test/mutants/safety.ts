@@ -28,7 +28,7 @@ export const safety: readonly Mutant[] = [
     by: "!hasTags && !seen.includes(':')",
     tests: ['packages/safety/test/injection.test.ts'],
   },
-  // If marks make a long text shorter, half a secret at the end of the scanned part is shown.
+  // If masking shortens a long text, half a secret at the end of the scanned part is shown.
   {
     package: safetyPackage,
     function: 'clampReadable',
@@ -36,7 +36,7 @@ export const safety: readonly Mutant[] = [
     by: 'text.length',
     tests: ['packages/safety/test/long-texts.test.ts'],
   },
-  // A secret that another participant completes, or that continues in another place, stays visible.
+  // A secret that another participant completes, or that continues in another field, stays visible.
   {
     package: 'protocol',
     function: 'getPrecedingTexts',
@@ -52,7 +52,7 @@ export const safety: readonly Mutant[] = [
     by: '',
     tests: ['packages/safety/test/stages.test.ts'],
   },
-  // The word `password` is masked as a password in every example.
+  // A word that describes a password, as in `password: your-password`, is masked as if it were a password.
   {
     package: safetyPackage,
     function: 'mayBePassword',
@@ -60,7 +60,7 @@ export const safety: readonly Mutant[] = [
     by: '',
     tests: ['packages/safety/test/rules.test.ts'],
   },
-  // A token that continues in the next text is not recognized.
+  // A secret that begins at the end of a text and continues in the next one is not recognized.
   {
     package: safetyPackage,
     function: 'look',
@@ -68,7 +68,7 @@ export const safety: readonly Mutant[] = [
     by: '> blankAt',
     tests: ['packages/safety/test/first-looks.test.ts'],
   },
-  // A label in prose is ignored although the examined part ends in a number, which may be the value.
+  // Two texts are prose together, although the examined part of the second ends in a number: the value of a label in the first.
   {
     package: safetyPackage,
     function: 'joinsProse',
@@ -84,7 +84,7 @@ export const safety: readonly Mutant[] = [
     by: 'return states',
     tests: ['packages/safety/test/prose.test.ts'],
   },
-  // The text before an unfinished private key, or before raw thinking, is dropped from the tail.
+  // The beginning of a private key, or the tag of raw thinking, is forgotten as soon as a text of prose follows.
   {
     package: safetyPackage,
     function: 'tailOf',

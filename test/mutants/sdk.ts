@@ -58,7 +58,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/arrivals.test.ts'],
   },
-  // A question that was answered before is answered again after a replay.
+  // A question that was answered earlier is answered again when the log is replayed.
   {
     package: agentSdk,
     function: 'Arrivals.#onMessage',
@@ -106,7 +106,7 @@ export const sdk: readonly Mutant[] = [
     by: '',
     tests: ['packages/agent-sdk/test/turns.test.ts'],
   },
-  // Interrupting one run interrupts all runs.
+  // Interrupting one run of an agent interrupts all its runs.
   {
     package: agentSdk,
     function: 'ReasoningContext.#onCancel',
@@ -178,7 +178,7 @@ export const sdk: readonly Mutant[] = [
     by: 'true',
     tests: ['packages/agent-sdk/test/trust.test.ts'],
   },
-  // Resuming one participant resumes all.
+  // When another participant is resumed, a client that was refused as paused counts itself as resumed.
   {
     package: agentSdk,
     function: 'OwnPause.onEnvelope',

@@ -13,7 +13,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/sqlite-recovery.test.ts'],
   },
   {
-    // The stored head of a chain changes with the next row of any space.
+    // The stored head of a chain shares a buffer with the next row of any space, which overwrites it.
     package: gateway,
     function: 'ChainWriter.#insertAll',
     replace: 'return { seq, hash: Buffer.from(hash) }',
@@ -21,7 +21,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/short-way.test.ts'],
   },
   {
-    // The chain cannot be verified as the specification says.
+    // Links of the chain are hashed with the wrong seq, so that programs that follow the specification cannot verify them.
     package: gateway,
     function: 'putLink',
     replace: 'linked.writeUInt32BE(seq % 2 ** 32,',
@@ -29,7 +29,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/verify-export.test.ts'],
   },
   {
-    // A row that was changed together with its leaf is verified.
+    // A row that was changed together with its leaf passes the verification of the chain.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'Buffer.compare(leaf, row.leaf) !== 0 || !expected.equals(row.hash)',
@@ -124,7 +124,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/erasing.test.ts'],
   },
   {
-    // Anyone who can write the file can remove envelopes, and the log is verified nevertheless.
+    // Anyone who can write the file can remove envelopes as if they had been erased, and the log passes verification.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'if (isBlank) this.#unrecorded.set(row.seq, this.hash)',

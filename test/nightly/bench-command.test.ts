@@ -67,7 +67,7 @@ test('thoughts are measured by what they say', { timeout: patience }, async () =
   await expect(run('main', 'thoughts', '--texts', 'poems')).rejects.toThrow('not poems')
 })
 
-/** Groups of figures to run together. Figures that are not listed work like `mixture`. */
+/** Quick figures, in groups that one command measures. The others are measured by the same code as `mixture`. */
 const groups = [
   ['mixture', 'guard', 'events'],
   ['reading', 'start', 'mcp-call', 'memory'],

@@ -73,7 +73,7 @@ function turnAbout(secret: string): Said[] {
   ]
 }
 
-/** Chooses a variant of some samples, alternately plain and disguised; at night of all samples. */
+/** Chooses one variant (the plain text, or a disguise) of every eighth sample, in turn; at night of every sample. */
 function plantsOf({ text: said, secrets }: Sample, turn: number) {
   const ways = disguises(said, secrets.flatMap(needlesIn))
   const step = isSoak ? 1 : 8

@@ -8,7 +8,7 @@ import { snippetsOf, writeSnippets } from '../support/snippets.js'
 
 const within = { timeout: 40_000, interval: 20 }
 
-/** Makes a folder with the space of the page "Trust", below a folder that represents the clone. */
+/** Makes a folder with the space of the page "Trust", below a temporary folder in place of a clone of this repository. */
 function guardedFolder(): string {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))

@@ -77,7 +77,7 @@ test.for(['README.md', 'docs/working-together.md'])('the program of %s prints wh
   const outputs = snippetsOf(page).filter(({ language, file }) => language === 'text' && file !== undefined)
   expect(outputs).toHaveLength(1)
   for (const { file = '', text } of outputs) {
-    // Write the programs without the expected output, which names the same file.
+    // Write only the programs: the expected output names the same file, and would be appended to it.
     writeSnippets(
       snippetsOf(page).filter(({ language }) => language === 'ts'),
       join(folder, 'programs'),

@@ -130,7 +130,9 @@ await space.answer(async (turn) => {
 })
 `
 
-/** A gateway with such an agent as front desk, and a log on disk; `start` starts it, also once more. */
+/**
+ * Starts a space with the agent `silent` and a log on disk. `begin` starts it again; `taken` waits until bot takes a question.
+ */
 async function silentSpace() {
   const port = await freePort()
   const text = config.replace('127.0.0.1:0', `127.0.0.1:${port}`).replace('storage: { kind: memory }\n', '')

@@ -55,8 +55,8 @@ const add = (a: number, b: number, _rationale?: string) => ({
 })
 
 /**
- * The model's script: two steps with tools, the second with two calls at once, and an answer. A result may also say who
- * approved the call.
+ * The model's script: two steps with tools, the second with two calls at once, and an answer. A result of an approved call is
+ * preceded by the name of the approver.
  */
 function adding(results: readonly string[]): Step {
   const [first, second, third] = results.map((result) => Number(result.replace('Approved by ana.', '')))

@@ -17,7 +17,7 @@ const config = `${demoInMemory}participants:
 `
 const page = (number: string) => `meup://demo/resources/library/book://moby/${number}`
 
-/** Only two ways here: `mcp-serve.test.ts` tests all ways, with the offers of the space itself. */
+/** The ways in which the client connects. Two suffice: `mcp-serve.test.ts` tests all, with what the space itself offers. */
 const tried: readonly Way[] = isSoak ? ways : ['first SDK, http', 'modern, stdio']
 
 test.for(tried)('what an MCP server in a space offers: %s', async (way) => {

@@ -28,7 +28,7 @@ const [overStdio, overHttp] = texts('json').map(
   (text) => (JSON.parse(text) as { mcpServers: { demo: Entry } }).mcpServers.demo,
 )
 
-/** Starts the space of the page, below a folder that represents the clone. */
+/** Starts the space of the page, below a temporary folder in place of a clone of this repository. Returns that folder. */
 async function start(): Promise<string> {
   const clone = temporaryFolder()
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))

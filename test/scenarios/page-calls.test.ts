@@ -69,7 +69,7 @@ test(
     await expect.poll(() => page.evaluate(`document.querySelector('.result-image')?.naturalWidth`)).toBe(1)
     await page.screenshot(pictures('calls'))
 
-    // The calls above may have left the rows that the page keeps.
+    // Opens the tab of the last call: the page may no longer draw the rows of the earlier calls, which are above the view.
     await page.click('.call-details:has(.result-image) [role=tab]', 'Envelopes')
     await page.shows('previous hash')
     await page.shows(/"kind": "mcp\.response"/)

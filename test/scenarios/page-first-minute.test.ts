@@ -50,7 +50,7 @@ test(
   }),
 )
 
-/** Code in the page that measures the height of its head, and the smallest side of its controls, in pixels. */
+/** Code in the page that measures the height of the page's header, and finds controls with a side of less than 44 pixels. */
 const measures = `(() => {
   const bottom = document.querySelector('.view-tabs').getBoundingClientRect().bottom
   const pressed = [...document.querySelectorAll(

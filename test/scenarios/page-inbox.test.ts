@@ -80,7 +80,7 @@ test(
     await page.shows('A text of repo')
     await page.screenshot(pictures('inbox'))
 
-    // Decide one proposal, with its change in view. The page then shows the next proposal.
+    // Decide one proposal while the page shows what it would change. The page then shows the next proposal.
     await page.shows('Its server says that the tool may delete or overwrite.')
     await page.click('.review .decision button', 'Approve anyway')
     await page.click('.review .decision button', 'Yes, approve it')

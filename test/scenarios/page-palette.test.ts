@@ -154,7 +154,7 @@ test(
     await expect.poll(() => heard).toEqual([[said.id, { message: 'Today?', mentions: ['planner'] }]])
     await expect.poll(() => page.evaluate(`document.querySelector('.replied')`)).toBeNull()
 
-    // Escape cancels a reply. Rarely used actions, such as the envelope, are in the menu `More`.
+    // Escape cancels a reply. Rarely used actions, such as to show the envelope of a message, are in the menu `More`.
     await page.click('.said-aloud .toolbar button', 'reply')
     await page.key('Escape')
     await expect.poll(() => page.evaluate(`document.querySelector('.replied')`)).toBeNull()

@@ -14,7 +14,7 @@ const readmes = packages.map(({ directory }) => ({
 }))
 const withPrograms = readmes.filter(({ snippets }) => snippets.some(({ language }) => language === 'ts'))
 
-/** Makes a folder that represents the clone, with the programs of each README in its own folder. */
+/** Makes a folder in place of a clone of this repository, with the programs of each README in the folder of its package. */
 function clone(): string {
   const root = temporaryFolder({
     'package.json': '{"type":"module"}',

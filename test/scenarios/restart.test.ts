@@ -87,7 +87,7 @@ test('after kill -9 and a restart the conversation is there, and the agents come
     'bot chat',
   ]
   expect(said).toEqual([...turn, ...turn])
-  // The crash ended both connections; the log has that before the agent joins again.
+  // The crash ended bot's connection; the restarted gateway logs that bot has left before it logs that bot joins again.
   const presence = log.filter((envelope) => envelope.kind === 'system.presence')
   const ofBot = presence
     .filter(({ payload }) => payload.participant.id === 'bot')

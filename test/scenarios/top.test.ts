@@ -18,7 +18,7 @@ test(
     })
     let count = 0
     const talk = setInterval(() => {
-      // Stop at the pause, after which a single chat is refused.
+      // Stop once the planner is paused, because the gateway then refuses its chats.
       if (!isPaused) void Promise.allSettled([seats.planner.chat(`I need more data, round ${++count}`)])
     }, 50)
     const pane = open('top')

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startMeup } from '../support/cli.js'
 import { cloneWith, startProgram } from '../support/page-programs.js'
 
-/** Makes the folder of the page, below a folder that represents the clone. */
+/** Makes the folder of the space of docs/trust.md, below a temporary folder in place of a clone of this repository. */
 function guardedFolder(): string {
   const clone = cloneWith('docs/trust.md')
   mkdirSync(join(clone, 'guarded/files'))

@@ -11,7 +11,7 @@ interface Table {
   readonly short?: readonly string[]
 }
 
-/** Tests a table of messages of errors: what happened, with the value. What to do. */
+/** Tests that each message in a table of error messages says what happened, with the value, then what to do, and is used. */
 export function describeErrorTexts({ name, folder, texts, short = [] }: Table): void {
   describe(`${name} say what happened, with the value. Then what to do.`, () => {
     test.for(Object.entries(texts))('%s: %s', ([key, text]) => {

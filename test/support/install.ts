@@ -35,7 +35,10 @@ export async function installNode(major: string): Promise<InstalledNode> {
   return { bin, headers: await findHeaders(join(folder, 'node_modules')) }
 }
 
-/** Returns the real path of a program in `PATH`. This machine's npm runs with the first `node` in `PATH`. */
+/**
+ * Returns the path of a program in `PATH` without symbolic links. npm and npx are scripts: the first `node` in `PATH` runs
+ * them.
+ */
 export function pathOf(program: string): string {
   const found = findExecutable(program, process.env.PATH ?? '')
   if (found === undefined) throw new Error(`${program} is not installed`)

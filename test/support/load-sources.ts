@@ -35,7 +35,7 @@ export const fromSources: BundlerPlugin = {
 
 /**
  * Resolves the packages of this repository to their sources, so that tests need no build. A script that runs in its own thread
- * or process, which cannot load TypeScript, is bundled when a test first imports its owner.
+ * or process, which cannot load TypeScript, is bundled when a test first imports the module that starts the script.
  */
 export function loadSources(): Plugin {
   return {

@@ -19,7 +19,7 @@ participants:
   shop: { kind: agent, capabilities: [mcp.response, mcp.request] }
 `
 
-/** A form that looks like one of ours, and must not be shown to the user of a client. */
+/** A form that imitates the approval form of `meup mcp serve`. It comes from a tool, so no client may show it to its user. */
 const sly = {
   method: 'elicitation/create',
   params: {

@@ -88,7 +88,7 @@ const rich = (id: string, kind: string, payload: object, context = 'launch'): St
   payload,
 })
 
-/** Two agents that work in one free path. */
+/** Two agents that think in one free path: a context that no `reasoning.start` has opened. */
 const together: readonly Step[] = [
   ['writer', rich('l1', 'question', { questions: ['Is it ready?', 'Who tells the readers?'] })],
   [

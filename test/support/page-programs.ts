@@ -7,7 +7,7 @@ import { temporaryFolder } from './cli.js'
 import { repositoryRoot } from './files.js'
 import { snippetsOf, writeSnippets } from './snippets.js'
 
-/** Makes a folder that represents the clone, with all files that a page of the docs asks its reader to write. */
+/** Makes a folder in place of a clone of this repository, with all files that a page of the docs asks its reader to write. */
 export function cloneWith(page: string): string {
   const clone = temporaryFolder({ 'package.json': '{"type":"module"}' })
   symlinkSync(join(repositoryRoot, 'node_modules'), join(clone, 'node_modules'))

@@ -41,7 +41,7 @@ export async function openPageGateway({ more, ...options }: PageGatewayOptions =
     const gateway = await createTestGateway({
       ...options,
       name: 'demo',
-      // A human participant, because only humans may have several connections with the page.
+      // A human, because a new client of any other participant replaces its earlier one, but tests connect ana several times.
       participants: { ...participants, ...more, ana: { kind: 'human', capabilities: ofAna } },
       store: memoryStore(spaces),
     })

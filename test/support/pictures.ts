@@ -15,7 +15,7 @@ export const picturesIn = (folder: string): string[] =>
     .filter((file) => kindOf(file) in maximum)
     .sort()
 
-/** Whether this is the size of a picture that has been drawn, and is small enough. */
+/** Checks the bytes of a picture: a file of at most 1,000 bytes has no drawing, and the maximum depends on the type. */
 export const fits =
   (file: string) =>
   (bytes: number): boolean =>

@@ -229,7 +229,7 @@ function refuseOnce(line: Line, refused: string, refusal: { code: string; retryA
   }
 }
 
-/** Lists the kinds of the frames of the same class that were sent between two frames. */
+/** Lists the kinds in the namespace of `ofKind`, such as `chat` for `chat.delta`, that were sent between two frames. */
 const between = (line: Line, first: Sent, second: Sent, ofKind: string): string[] =>
   line.sent
     .slice(line.sent.indexOf(first) + 1, line.sent.indexOf(second))
