@@ -42,7 +42,7 @@ describe('what docs and examples let people give', () => {
     to: 'files',
     payload: { method: 'tools/call', params: { name } },
   })
-  /** Grants as a page writes them; `--always` and `allowAlways` give the narrowest capability. */
+  /** Grants in docs and examples: the file, who grants, the text in the file, and the capability that the text grants. */
   test.each<[string, string, string, Capability]>([
     ['docs/trust.md', 'guard', 'proposals.allowAlways(', call('write_file')],
     [

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => relay?.stop())
 
-/** Bytes of a frame's header. Messages of the load have a length of two bytes. */
+/** Bytes of a frame's header. In messages of the load, two of them are the length, because it is above 125. */
 const headerBytes = 4
 const faultyNumber = 20
 

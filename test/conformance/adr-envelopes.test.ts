@@ -24,7 +24,7 @@ const examples = readFileSync(join(repositoryRoot, 'test/conformance/adr-example
   .trim()
   .split('\n')
 
-/** Returns the problem that a gateway would find in an example, without adding anything to it. */
+/** Returns the problem that a gateway would find in an example exactly as it is written; `undefined` = none. */
 function problemOf(text: string): unknown {
   const bytes = new TextEncoder().encode(text)
   const object = readObject(bytes)

@@ -107,7 +107,7 @@ describe('the gateway decides as the vectors say', () => {
       (error: ProtocolError) => error.code,
     )
     if (!getKindRule(draft.kind)?.live) return await code
-    // A live envelope is not acknowledged. It was accepted if the answer to the next frame comes without an error before it.
+    // The gateway does not acknowledge live envelopes: one is accepted if no error precedes the answer to a later subscription.
     return await Promise.race([code, ana.subscribe({}).then(() => undefined)])
   }
 

@@ -183,7 +183,7 @@ test(
       if (!isSpared) {
         if ('ends' in fault) endings.set(fault.of, [...ended, now])
         injected.push(name)
-        // The fault has no effect if the program is not running at the moment.
+        // Ignores failures of `inject`: the program may not be running at the moment.
         troubles.push(
           Promise.resolve()
             .then(inject[name])
@@ -219,7 +219,7 @@ test(
     for (const each of ['files', 'desk', 'remote'])
       expect((await call(`${each}/echo`, { text: 'well' })).text).toBe('well')
     await ping.chat('the storm is over')
-    // A connection that has just fallen silent is noticed within a minute.
+    // If the proxy has just silenced a connection, the page and the terminal notice that within a minute, and reconnect.
     await expect.poll(page.text, { timeout: 90_000 }).toContain('the storm is over')
     await terminal.sees('the storm is over', 90_000)
     expect(await frontend.run('pong', 'well?')).toContain('RUN_FINISHED')

@@ -72,7 +72,7 @@ test.for([
           `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('${box}'))`,
         ),
       ).toBe(true)
-      // The key must not approve yet: the card is still there afterwards.
+      // As long as the end of the box was not in view, the key does not approve: the button is still disabled.
       await page.evaluate(`document.querySelector('${box}').focus()`)
       await page.key('y')
       expect(await isOff()).toBe(true)

@@ -78,7 +78,7 @@ async function showActivity([columns, rows]: readonly [number, number]): Promise
   await seats.planner.reason('a run')
   await ana.pause(['coder'], { timeoutSeconds: 600 })
   const pane = open('top')
-  // Wait until no message was sent for ten seconds.
+  // Wait until no message was sent for ten seconds, so that the line of planner and the rate no longer change.
   await pane.shows((screen) => {
     expect(screen).toMatch(/^▶ planner +thinks \d\d s(?: +–|$)/m)
     expect(screen).toMatch(/^demo · 0\.0\/s/)
@@ -91,7 +91,7 @@ async function showActivity([columns, rows]: readonly [number, number]): Promise
   await expect(still(listing.screen())).toMatchFileSnapshot(`../golden/ps-${columns}x${rows}.txt`)
 }
 
-/** Replaces ports and times, with the spaces next to them. */
+/** Replaces ports and times, which differ between runs, and shortens spaces, whose number depends on them. */
 const still = (screen: string): string =>
   screen
     .replace(/:\d{4,5}\b/g, ':PORT')

@@ -81,7 +81,9 @@ export async function afterFour() {
   return space
 }
 
-/** The lines after the answer to `updates`. `→` has the size of a result if the client saw the result arrive. */
+/**
+ * Output of a terminal from the answer to `updates` on. Line `→` has the size of a result if the client received the result.
+ */
 export const wireframe = (turn: number): string => `bot: The latest updates include: none.
 
   ┄ Reasoning (turn ${turn})

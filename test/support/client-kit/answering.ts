@@ -215,7 +215,7 @@ export const answering: readonly CaseKind[] = [
     'by the limits of the last welcome': async ({ gateway }) => {
       const line = await gateway.welcomed()
       const limits = { ...defaultLimits, maxEnvelopeBytes: 50_000, maxResultBytes: 60_000 }
-      // The answer to a subscription is a welcome too, and must have the same limits.
+      // The gateway also answers a subscription with a welcome, which must have the same limits as the one below.
       gateway.state = { limits }
       line.welcome({ limits })
       await expectExcerpt(line, 'x'.repeat(70_000), 60_000)
