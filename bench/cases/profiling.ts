@@ -21,7 +21,7 @@ export interface Profiled {
   readonly whole: Whole
 }
 
-/** Measures the cost of a message without the profiler, then its distribution with it. */
+/** Measures the processor time of a message without the profiler, then with the profiler which functions take it. */
 export async function profileOf(shape: string, options: Options): Promise<Profiled> {
   const usual = shapes[shape]
   if (usual === undefined)

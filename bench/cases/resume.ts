@@ -97,7 +97,7 @@ async function storm(server: Running, readers: number, first: number): Promise<S
   return { welcomed, complete, cpu: used }
 }
 
-/** The position from the first reader's welcome, so that all miss the same envelopes. */
+/** Query with the position in the first reader's welcome. All readers resume there, so that all miss the same envelopes. */
 function placeIn({ greeting }: Connection): string {
   const { payload } = JSON.parse(greeting) as { payload: { space: { head: number; epoch: string } } }
   return `?after=${payload.space.head}&epoch=${payload.space.epoch}`

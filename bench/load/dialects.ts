@@ -73,7 +73,9 @@ export const socketIo: Dialect = {
   around: ['42["m",', ']'],
 }
 
-/** Client frames are masked; a mask of zeros keeps the bytes, and the server unmasks them anyway. */
+/**
+ * Clients must mask their frames. A mask of zeros leaves the bytes unchanged, and the server has the same work to unmask them.
+ */
 export function wrappingOf({ around: [before, after] }: Dialect): Wrapping {
   const extra = before.length + after.length
   return {

@@ -14,7 +14,9 @@ export interface Wrapping {
   readonly after: Buffer
 }
 
-/** Makes the messages of a sender, with its texts in turn. Their bytes are built once; copies get the numbers. */
+/**
+ * Makes the messages of a sender, with its texts in turn. Encodes each text once; numbers are written into copies of the bytes.
+ */
 export class Template {
   /** Bytes of the shortest and of the longest message, without `Wrapping`. */
   readonly minSize: number

@@ -6,7 +6,7 @@ const timeoutMs = 60_000
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Resolves once the condition is true. Checks it every millisecond; incoming data makes it true. */
+/** Resolves once the condition is true. Checks it every millisecond, because data that arrives in between may make it true. */
 export async function until(isSo: () => boolean, what = isSo.toString()): Promise<void> {
   const end = performance.now() + timeoutMs
   while (!isSo()) {

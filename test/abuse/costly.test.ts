@@ -21,7 +21,10 @@ const participants = {
 const key = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-/** 17 lists of 61 globs that differ only in the last one. Comparing two of them takes 250,000 comparisons of globs. */
+/**
+ * 17 capabilities with 61 globs each, which differ only in the last. To compare two such lists takes 250,000 comparisons of
+ * globs.
+ */
 const globs = range(1, 60).map((count) => `*${count.toString(36)}?`)
 const lists = range(1, 17).map((count) => ({ kind: 'chat', payload: { message: [...globs, `?x${count}*`] } }))
 

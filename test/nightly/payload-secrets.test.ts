@@ -96,7 +96,7 @@ verifies(
     const plants = samples().flatMap(plantsOf)
     const find = finderOf(plants.flatMap(({ needles }) => needles))
     const lines = { ana: await enter('ana'), ben: await enter('ben') }
-    // `meup join` answers requests for its tools by itself, with an empty list.
+    // Joins as cas, because participants that may decide a proposal see it unmasked. `meup join` itself answers `tools/list`.
     const joined = spawnMeup(['join', '--as', 'cas'], folder)
     await expect.poll(() => joined.said.stderr, { timeout: 30_000 }).toContain('you are cas')
     const events = await get('events?after=0')

@@ -19,7 +19,9 @@ export interface Pane {
   coloured(): string
   /** Returns everything that has scrolled off the screen, and the screen. */
   all(): string
-  /** Returns the same as `all`, with colours as escape sequences, and with rows as they are stored. */
+  /**
+   * Returns the same as `all`, but with colours as escape sequences, with trailing spaces, and without joining wrapped rows.
+   */
   stored(): string
   /** Waits until the text is on the screen. `timeout`: milliseconds. */
   sees(text: string | RegExp, timeout?: number): Promise<void>
