@@ -81,7 +81,7 @@ await compare('a capability check', [
   ['20 capabilities, one target: the last allows', () => same.allows(alikeCall)],
   ['20 capabilities: denied', () => same.allows(denied)],
   ['1,000 lists with nothing in common, by turns', ask],
-  // Each check uses another list, which the caches of the processor no longer have: the additional time is cache misses.
+  // Uses the lists in turn, so that the caches of the processor no longer have a list: the additional time is cache misses.
   ['1,000 other lists, by turns', () => alone[turn++ % 1000]?.allows(calls[0] as Subject)],
   ['chat: no capability of its kind', () => mine.allows(chat)],
 ])

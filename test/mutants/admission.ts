@@ -185,7 +185,7 @@ export const admission: readonly Mutant[] = [
     by: '[...buckets.keys()].some(',
     tests: ['packages/gateway/test/rates.test.ts'],
   },
-  // Each socket may send as many frames per turn of the event loop as all sockets of its participant together should.
+  // One socket may send as many frames per turn of the event loop as all sockets of its participant together should.
   {
     package: 'packages/gateway',
     function: 'TurnShare.countFrame',
