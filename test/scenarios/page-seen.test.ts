@@ -7,7 +7,7 @@ const timeout = 240_000
 const wide = [1280, 800] as const
 const narrow = [320, 800] as const
 
-/** Arguments of at most sixteen thousand characters, which a card shows at once. */
+/** Arguments of at most 16,000 characters, so that a card shows all of them without a click. */
 const long = { comment: Array.from({ length: 300 }, (_, at) => `note ${at}`), command: 'rm -rf ~' }
 const oldText = 'a'
 const change = {

@@ -18,7 +18,7 @@ const sentence = (at: number): string => `Thought ${at} weighs the next of the p
 const middleOf = (delays: readonly number[]): number =>
   delays.toSorted((one, other) => one - other)[Math.floor(delays.length / 2)] ?? Number.POSITIVE_INFINITY
 
-/** Thinks many sentences in one run, in portions, to keep the rate on a busy machine. Returns their number. */
+/** Sends many sentences in one run: `perSecond`, in portions, to keep up on a busy machine. Returns the number of sentences. */
 async function think(agent: SpaceClient, isOver: () => boolean): Promise<number> {
   const run = await agent.reason('weighing plans')
   const begin = performance.now()

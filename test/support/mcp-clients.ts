@@ -66,7 +66,7 @@ interface McpClient {
   subscribe(uris: readonly string[]): Promise<void>
   /** URIs of resources that were reported as changed, in order. */
   readonly updates: readonly string[]
-  /** Lists that were reported as changed, in order. */
+  /** Names of the lists (`tools`, `prompts`, `resources`) that were reported as changed, in order. */
   readonly changes: readonly string[]
   /** Closes the client, and thereby ends a server that the client has started. */
   leave(): Promise<void>
