@@ -11,24 +11,29 @@ const sources = [
   ...filesUnder('docs', '.md'),
 ].filter((path) => !/^test\/vocabulary/.test(path))
 
-/** Finds words of the table in a text, with their replacements. */
-const find = (table: typeof identifiers, text: string): string[] =>
-  table.flatMap(([pattern, instead]) =>
-    [...text.matchAll(new RegExp(`(?<![\\w$-])#?(?:${pattern})(?![\\w$-])`, 'g'))].map(
-      ([found]) => `${found} → ${instead}`,
-    ),
-  )
+/** Returns a function that finds words of the table in a text, with their replacements. It reads the text once. */
+const findIn = (table: typeof identifiers): ((text: string) => string[]) => {
+  const groups = table.map(([pattern]) => `(${pattern})`)
+  const words = new RegExp(`(?<![\\w$-])#?(?:${groups.join('|')})(?![\\w$-])`, 'g')
+  return (text) =>
+    Array.from(text.matchAll(words), ([found, ...matched]) => {
+      const row = table[matched.findIndex((each) => each !== undefined)]
+      return `${found} → ${row?.[1]}`
+    })
+}
+const findIdentifiers = findIn(identifiers)
+const findPhrases = findIn(phrases)
 
 test('identifiers are of the vocabulary', () => {
-  expect(find(identifiers, 'class Room { tell(told) {} }').length).toBe(3)
+  expect(findIdentifiers('class Room { tell(told) {} }').length).toBe(3)
   const found = sources
     .filter((path) => /\.tsx?$/.test(path))
-    .flatMap((path) => find(identifiers, scan(readText(path)).code).map((each) => `${path}: ${each}`))
+    .flatMap((path) => findIdentifiers(scan(readText(path)).code).map((each) => `${path}: ${each}`))
   expect(found).toEqual([])
 })
 
 test('comments and pages use plain phrases', () => {
-  const found = sources.flatMap((path) => find(phrases, readText(path)).map((each) => `${path}: ${each}`))
+  const found = sources.flatMap((path) => findPhrases(readText(path)).map((each) => `${path}: ${each}`))
   expect(found).toEqual([])
 })
 
@@ -55,6 +60,8 @@ test('an exported name has one meaning: rename the second', () => {
 })
 
 describe('riddles', () => {
+  const differences = comparePhrasing()
+
   test.each([
     ['headless', 'What of so many characters is left; less than none: it is too much.'],
     ['people', 'Tells everything to whoever asks.'],
@@ -76,7 +83,7 @@ describe('riddles', () => {
   })
 
   test('no file has more of them than test/phrasing.json lists', () => {
-    const risen = comparePhrasing().filter(({ listed, found }) => found.length > listed)
+    const risen = differences.filter(({ listed, found }) => found.length > listed)
     const texts = risen.map(({ path, kind, listed, found }) => {
       const instead = riddles[kind]?.instead
       return `${path}: ${found.length} instead of ${listed} ${kind} (${found.join(', ')}). Write: ${instead}.`
@@ -85,7 +92,7 @@ describe('riddles', () => {
   })
 
   test('test/phrasing.json lists no more than there are: `pnpm tables` lowers it', () => {
-    const fallen = comparePhrasing().filter(({ listed, found }) => found.length < listed)
+    const fallen = differences.filter(({ listed, found }) => found.length < listed)
     expect(
       fallen.map(({ path, kind, listed, found }) => `${path}: ${kind} ${listed} → ${found.length}`),
     ).toEqual([])
