@@ -9,7 +9,7 @@ import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'
 
 /** Number of random chains. */
-const chains = times(50, 100_000)
+const chains = times(20, 100_000)
 const steps = 30
 const noBytes = new Uint8Array()
 

@@ -1,4 +1,4 @@
-import { type EnvelopeLog, memoryStore } from '@meup/gateway'
+import type { EnvelopeLog } from '@meup/gateway'
 import { type Capability, type Envelope, GATEWAY, Kind, StepBudget } from '@meup/protocol'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,6 +7,7 @@ import { replayFromCheckpoint, replayLog } from '../src/core/replay.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { silent } from '../src/ports/logger.js'
 import { controlMoves } from './control-moves.js'
+import { logOf, textOf } from './replayed-log.js'
 import { tokenOf, trustMoves } from './trust-moves.js'
 
 type Fields = Pick<Envelope, 'from' | 'kind'> & Partial<Envelope>
@@ -151,21 +152,7 @@ function toLog(made: readonly (readonly [Fields, number, number])[]): Envelope[]
   })
 }
 
-async function logOf(envelopes: readonly Envelope[]) {
-  const log = await memoryStore().open('main')
-  await log.append(
-    envelopes.map((envelope, index) => {
-      const { id, ts, from, kind } = envelope
-      const body = Buffer.from(JSON.stringify(envelope))
-      return { seq: index + 1, id, ts, from, kind, body, content: body }
-    }),
-  )
-  return log
-}
-
 const noBytes = new Uint8Array()
-
-const textOf = (state: SpaceState): string => Buffer.from(state.toSnapshot()).toString()
 
 /** Results of all queries by which the gateway reads a state. */
 const answersOf = (state: SpaceState, ids: readonly string[]) => ({
@@ -255,48 +242,6 @@ describe('a state from a snapshot', () => {
       ),
       { numRuns: isSoak ? 3000 : 25 },
     )
-  })
-
-  test('goes on forgetting where the whole log would', async () => {
-    const many = 10_400
-    const made = Array.from({ length: many }, (_, i): Envelope[] => {
-      const common = {
-        protocol: 'meup/v0.3' as const,
-        ts: '2026-01-02T03:04:05.678Z',
-        from: 'ana',
-        payload: {},
-      }
-      return [
-        { ...common, id: `run${i}`, kind: Kind.reasoningStart },
-        { ...common, id: `ask${i}`, kind: Kind.mcpRequest, to: ['ben'] },
-        { ...common, id: `end${i}`, kind: Kind.reasoningConclusion, context: `run${i}` },
-        { ...common, id: `plan${i}`, kind: Kind.mcpProposal, payload: { method: 'x' } },
-        { ...common, id: `say${i}`, kind: Kind.chat },
-      ]
-    }).flat()
-    const agent = { kind: 'agent', capabilities: [] }
-    const configured = { participants: { ana: agent, ben: agent }, mcp: { visibility: 'everyone' } }
-    const begun: Envelope = {
-      protocol: 'meup/v0.3',
-      id: 'begun',
-      ts: '2026-01-02T03:04:05.678Z',
-      from: GATEWAY,
-      kind: Kind.systemSpace,
-      payload: { event: 'configured', ...configured },
-    }
-    const log = await logOf([begun, ...made])
-    const whole = await replayLog(log)
-    await log.prune(50_900, (await replayLog(log, 50_900)).toSnapshot())
-    const resumed = await replayLog(log)
-    expect(textOf(resumed)).toBe(textOf(whole))
-    expect(resumed.contexts.get('run0')).toBeUndefined()
-    expect(resumed.contexts.get(`run${many - 1}`)).toMatchObject({ state: 'concluded' })
-    expect(resumed.calls.request('ask0')).toBeUndefined()
-    expect(resumed.calls.request(`ask${many - 1}`)).toMatchObject({ from: 'ana' })
-    expect(resumed.calls.proposal('plan0', 0)).toBeUndefined()
-    expect(resumed.calls.proposal(`plan${many - 1}`, 0)).toMatchObject({ from: 'ana' })
-    expect(resumed.hops.of({ from: 'ben', correlationId: 'say0', payload: {} })).toBe(0)
-    expect(resumed.hops.of({ from: 'ben', correlationId: `say${many - 1}`, payload: {} })).toBe(1)
   })
 
   test('shares nothing with the state that it was taken from', () => {

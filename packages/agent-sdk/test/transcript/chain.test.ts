@@ -8,6 +8,7 @@ import {
   verifyCommits,
 } from '@meup/agent-sdk/transcript'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { conversation, json, refusal } from './conversation.js'
 import { types } from './scripted-client.js'
 
@@ -145,17 +146,18 @@ function forged(): object {
   return { head: hash, commits: [{ hash, ...body }], notes: [] }
 }
 
-test('ten thousand commits are no trouble', () => {
+test('many commits are verified, compiled and read again', () => {
+  const turns = times(250, 2500)
   const transcript = openTranscript()
-  for (let turn = 0; turn < 2500; turn++) {
+  for (let turn = 0; turn < turns; turn++) {
     transcript.user(`question ${turn}`)
     transcript.reasoning(`thought ${turn}`)
     transcript.assistant('', { toolCalls: [{ id: 'c', name: 'read', arguments: { turn } }] })
     transcript.tool('c', `result ${turn}`)
   }
-  expect(transcript.verify()).toMatchObject({ ok: true, commits: 10_000 })
+  expect(transcript.verify()).toMatchObject({ ok: true, commits: turns * 4 })
   const prompt = transcript.compile({ includeReasoning: true })
   expect(types(prompt).slice(-4)).toEqual(['user', 'reasoning', 'assistant', 'tool'])
-  expect(prompt).toHaveLength(10_000)
-  expect(openTranscript({ record: transcript.toJSON() }).log({ type: 'reasoning' })).toHaveLength(2500)
+  expect(prompt).toHaveLength(turns * 4)
+  expect(openTranscript({ record: transcript.toJSON() }).log({ type: 'reasoning' })).toHaveLength(turns)
 })

@@ -9,6 +9,7 @@ import {
 } from '@meup/agent-sdk/transcript'
 import type { Envelope } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import { times } from '../../../../test/support/soak.js'
 import { verifies } from '../../../../test/verifies.js'
 import { caughtUp, type EnvelopeRecorder, recordEnvelopes } from '../support/record-envelopes.js'
 import { scripted } from './scripted-client.js'
@@ -209,10 +210,11 @@ describe('a space that is followed', () => {
   })
 })
 
-test('ten thousand envelopes are no trouble, and what is remembered is bounded', async () => {
+test('many envelopes are read, and what is remembered is bounded', async () => {
+  const many = times(2000, 10_000)
   await using here = await review()
   const [chat] = (await here.all(here.heard.bot)).filter(({ kind }) => kind === 'chat')
-  const envelopes = Array.from({ length: 10_000 }, (_, index): Envelope => {
+  const envelopes = Array.from({ length: many }, (_, index): Envelope => {
     const kind = index % 2 === 0 ? 'chat' : 'reasoning.thought'
     const where = index % 2 === 0 ? {} : { context: 'free' }
     return {
@@ -224,7 +226,7 @@ test('ten thousand envelopes are no trouble, and what is remembered is bounded',
       payload: { message: `${index}` },
     }
   })
-  expect(fromSpace(envelopes, { self: 'bot', capacity: 1e9 }).commits).toHaveLength(10_000)
+  expect(fromSpace(envelopes, { self: 'bot', capacity: 1e9 }).commits).toHaveLength(many)
   const { length } = fromSpace(envelopes, { self: 'bot', capacity: 100_000 }).commits
   expect(length).toBeGreaterThan(100)
   expect(length).toBeLessThan(500)
