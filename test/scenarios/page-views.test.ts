@@ -159,7 +159,7 @@ test(
         const lanes = [...document.querySelectorAll('.lane')].filter((lane) => lane.querySelector('.row'))
         const rows = lanes.length < 3 ? 0 : lanes[0].querySelectorAll('.row').length
         seen.push({ lanes: lanes.length, rows })
-        // Its code comes when the view is opened.
+        // There are no lanes until their code is loaded.
         const first = seen.find(({ lanes }) => lanes === 3)
         if ((first !== undefined && rows > first.rows) || seen.length > 3000) resolve(seen)
         else requestAnimationFrame(look)

@@ -120,7 +120,7 @@ describe('what coding agents do', () => {
     expect(listCalls(log)).toMatchObject([{ by: 'ana', result: { structuredContent: { diffs } } }])
   })
 
-  test('a change of 4 MiB cannot be decided: it is rejected, and everybody reads why', async () => {
+  test('a change that is too large for a proposal is rejected, and everybody reads why', async () => {
     const { ask, notes, seen } = await startCoder({ capabilities: [...usual, touch] })
     // A proposal may have at most 0.9 × `maxEnvelopeBytes`, which is 235,929 bytes; the call has more.
     await ask(

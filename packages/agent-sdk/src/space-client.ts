@@ -75,7 +75,7 @@ export class SpaceClient extends BaseClient {
     this.#arrivals = new Arrivals(this, holds, {
       isAsked: (chat) => this.isAsked(chat),
       offersTools: () => this.#tools.isOffering,
-      declineRequests: () => this.#tools.declineHeld(),
+      declineRequests: () => this.#tools.handleHeld(),
       onUnhandled: (unhandled) => this.#onUnhandled(unhandled),
       onError: (error, envelope) => this.reportError(error, envelope),
     })

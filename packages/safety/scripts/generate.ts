@@ -38,7 +38,7 @@ const linesOf = (literals: readonly string[]): string =>
 const text = `// Written by scripts/generate.ts.
 import type { CompiledRule } from '../rule.js'
 
-/** What this package knows of secrets; what tells them by their own shape stands before what needs a label. */
+/** Built-in rules: first those that find a secret by its own form, then those that need a label before it. */
 export const builtInRules: readonly CompiledRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}
 
 /** For each rule, a text that it finds a secret in. */

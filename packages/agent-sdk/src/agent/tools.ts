@@ -141,7 +141,7 @@ export class Tools implements ClientHandler {
   }
 
   /** Handles the held requests, and holds no more. Returns how many expect an answer from this client. */
-  declineHeld(): number {
+  handleHeld(): number {
     const held = this.#replayed.allow(() => true)
     for (const request of held) this.#onRequest(request)
     return held.filter(
@@ -162,7 +162,7 @@ export class Tools implements ClientHandler {
       this.#willRelease = true
       setLongTimeout(0, () => {
         this.#willRelease = false
-        this.declineHeld()
+        this.handleHeld()
       })
     }
     if (this.#readers.size === 0 || this.#willNotify) return

@@ -14,7 +14,7 @@ interface ReplayScreen {
 }
 
 /** A step as the HTTP API returns it. */
-export interface ToldStep extends AuditEntry {
+export interface SeenStep extends AuditEntry {
   readonly seq: number
   readonly thread_id: string
   readonly turn_number: number | null
@@ -57,9 +57,9 @@ export function readRows(path: string) {
 }
 
 /** All steps that a reader may see, oldest first. */
-export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<ToldStep[]> {
+export async function readSteps({ as }: Pick<ReplayScreen, 'as'>, reader: string): Promise<SeenStep[]> {
   const { steps } = (await as(reader).json('/audit?limit=1000')) as {
-    steps: (ToldStep & RightInfo & Pick<AuditStep, 'asked_by' | 'rationale' | 'parameters' | 'redacted_by'>)[]
+    steps: (SeenStep & RightInfo & Pick<AuditStep, 'asked_by' | 'rationale' | 'parameters' | 'redacted_by'>)[]
   }
   // The export has only the columns of the audit log's first version: no rights, rules, askers or arguments.
   return steps

@@ -27,7 +27,7 @@ export type RestrictionInfo = NonNullable<ParticipantDetails['paused']>
 
 export type PausesSnapshot = readonly ({ readonly id: string } & Pause)[]
 
-/** Maximum number of pauses; the oldest are forgotten. No space has as many participants. */
+/** Maximum number of pauses. The oldest is forgotten, so that its participant can act again. */
 const remembered = 10_000
 /** Maximum characters of a reason that are kept. */
 const maxReasonChars = 200
