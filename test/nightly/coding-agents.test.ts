@@ -11,7 +11,7 @@ import { codingAgent, withAgent } from '../support/coding-agents/agents.js'
 import { type AgentName, testedAgents } from '../support/coding-agents/install.js'
 import { edit, type ModelRule, read, shell } from '../support/coding-agents/script.js'
 
-/** Name of the shell tool of each agent, and of its argument with the command. */
+/** Name of each agent's shell tool, and of the argument that takes the command line. */
 const shells: Record<AgentName, readonly [tool: string, field: string]> = {
   opencode: ['bash', 'command'],
   gemini: ['run_shell_command', 'title'],

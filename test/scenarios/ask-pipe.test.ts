@@ -80,6 +80,12 @@ test('a message, and the arguments of a call, may come from stdin', async () => 
   bot.on('envelope', ({ kind, payload }) => kind === 'chat' && said.push(payload.message))
   expect(await run(`printf 'from a pipe\\n' | meup send -`)).toMatchObject({ code: 0 })
   await vi.waitFor(() => expect(said).toContain('from a pipe'))
+  const sent = await run(`meup send --json '@bot Look at this'`)
+  expect(JSON.parse(sent.stdout).payload).toMatchObject({ message: 'Look at this', mentions: ['bot'] })
+  expect(await run(`meup send '@bott Look at this'`)).toMatchObject({
+    stdout: '',
+    stderr: expect.stringContaining('bott'),
+  })
   const call = await run(`printf '{"a":' | meup call bot/tool -`)
   expect(call).toMatchObject({ code: 2, stderr: expect.stringContaining('JSON') })
 })

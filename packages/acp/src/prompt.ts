@@ -201,7 +201,7 @@ export class AgentPrompt {
     return this.#nested
   }
 
-  /** Logs a public report in this run. */
+  /** Reports a problem as a thought in this run, and to the operator. */
   report(text: string): void {
     this.#log.report(text)
   }

@@ -81,7 +81,7 @@ export class RunLog {
     }, 0)
   }
 
-  /** Logs a public report, also for the operator. */
+  /** Reports a problem as a thought in the run, and to the operator. */
   report(text: string): void {
     this.#parts.log(text)
     if (this.#waiting < maxWaiting)

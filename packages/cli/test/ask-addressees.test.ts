@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { mustAnswer, readAddressees } from '../src/commands/ask.js'
+import { mustAnswer } from '../src/commands/ask.js'
+import { readAddressees } from '../src/lib/addressees.js'
 
 describe('who is asked', () => {
   test.each([

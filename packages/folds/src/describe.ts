@@ -329,7 +329,7 @@ export class Thinkers {
   }
 }
 
-/** Describes a proposal, with the arguments that its view shows. */
+/** Describes a proposal. `shownArguments`: the arguments as text; `{}` omits them. */
 export const describeProposal = (
   { source: { from, to }, tool }: Pick<ProposalView, 'source' | 'tool'>,
   shownArguments: string,

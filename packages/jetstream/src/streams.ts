@@ -77,7 +77,7 @@ export async function establishStream(
   }
 }
 
-/** Finds a stream; `undefined` = there is none. */
+/** Returns the state of a stream; `undefined` if it does not exist. Rejects if the server does not answer. */
 export async function findStream(manager: JetStreamManager, stream: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(stream)

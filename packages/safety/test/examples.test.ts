@@ -42,7 +42,7 @@ const bits = [
   '\u{1f600}',
 ]
 
-/** An example in which some characters are inserted or removed at one position. */
+/** An example with characters inserted or removed at one position, and text added at both ends. */
 const changed = fc
   .tuple(
     example,

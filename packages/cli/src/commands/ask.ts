@@ -19,7 +19,7 @@ import { type AnyEnvelope, Kind } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { CodedError, Failure } from '../failure/failure.js'
-import { matchMentions, readNames } from '../join/slash-commands.js'
+import { readAddressees } from '../lib/addressees.js'
 import { listAway, listToolServers, mayAnswer } from '../lib/away.js'
 import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
 import { UsageError } from '../lib/exit.js'
@@ -65,17 +65,6 @@ export function addAsk(program: Command): void {
         space.close()
       }
     })
-}
-
-/**
- * Separates the addressees from the question. If none are given by name or `--to`, the mentions at the beginning of the
- * question are the addressees, as in `meup join`: `@bot Why?`.
- */
-export function readAddressees(words: readonly string[], to: readonly string[] = []) {
-  const [question = '', ...first] = words.toReversed()
-  const named = readNames([...first, ...to].join(' '))
-  const [, mentions = '', rest = ''] = (named.length === 0 && matchMentions(question)) || []
-  return rest === '' ? { names: named, question } : { names: readNames(mentions), question: rest }
 }
 
 /** Appends piped input to the question; `-` reads the question itself from stdin. */

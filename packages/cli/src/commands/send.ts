@@ -1,6 +1,7 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { ProtocolError } from '@meup/protocol'
+import { Kind, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
+import { readAddressees } from '../lib/addressees.js'
 import {
   type ConnectionFlags,
   createHttpClient,
@@ -21,6 +22,11 @@ interface SendFlags extends ConnectionFlags {
   readonly reply?: string
 }
 
+interface MessagePayload {
+  readonly message?: string
+  readonly mentions?: readonly string[]
+}
+
 /** `meup send`: sends one envelope and prints it as accepted, or its seq. */
 export function addSend(program: Command): void {
   withConnection(program.command('send'))
@@ -33,12 +39,15 @@ export function addSend(program: Command): void {
     .option('--reply <id>', 'the envelope it answers: its id, how that begins, or #seq')
     .action(async (message: string | undefined, flags: SendFlags) => {
       const said = message === stdinWord ? await readStdin() : message
-      const payload = buildPayload(said, flags.payload)
+      if (said !== undefined && flags.payload !== undefined)
+        throw new UsageError('option_conflict', { option: '--payload', other: 'a message' })
+      const written: MessagePayload = said === undefined ? {} : buildMessage(said, flags)
+      const payload = flags.payload === undefined ? written : parseObject(flags.payload, '--payload')
       const answered = flags.reply && (await findId(createHttpClient(flags), flags.reply))
       const space = await enterSpace(flags)
       try {
         const { to = [], kind, context } = flags
-        mustKnow(space, to)
+        mustKnow(space, [...to, ...(written.mentions ?? [])])
         const accepted = await space.send({
           kind,
           payload,
@@ -64,9 +73,10 @@ async function findId(http: HttpClient, ref: string): Promise<string> {
   }
 }
 
-function buildPayload(message: string | undefined, json: string | undefined): object {
-  if (json === undefined) return message === undefined ? {} : { message }
-  if (message !== undefined)
-    throw new UsageError('option_conflict', { option: '--payload', other: 'a message' })
-  return parseObject(json, '--payload')
+/** Builds the payload of the message. A chat that begins with `@` names, without `--to`, mentions these, as in `meup join`. */
+function buildMessage(message: string, { kind, to }: SendFlags): MessagePayload {
+  const { names, question } = readAddressees([message])
+  return kind !== Kind.chat || to !== undefined || names.length === 0
+    ? { message }
+    : { message: question, mentions: names }
 }

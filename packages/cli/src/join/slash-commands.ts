@@ -1,5 +1,6 @@
 import { thinkingLevels } from '@meup/agent-sdk/internal'
 import { suggest } from '@meup/folds'
+import { matchMentions, readNames } from '../lib/addressees.js'
 import { formatTable } from '../lib/output.js'
 
 type Form = readonly [takes: string, about: string]
@@ -107,9 +108,6 @@ export function readTyped(line: string, participants: readonly string[] = []): T
   return (command === '/msg' && readPrivate(argument, participants)) || { command, argument }
 }
 
-/** Matches a text that begins with `@` names: the names, and the rest. */
-export const matchMentions = (text: string): RegExpExecArray | null => /^((?:@\S+\s+)+)(\S.*)$/s.exec(text)
-
 /** Parses `@bot What fails?`, `@bot,ben …` and `@bot @ben …`. */
 function readMentions(line: string, participants: readonly string[]): Typed {
   const [, named = line, text] = matchMentions(line) ?? []
@@ -127,11 +125,6 @@ function readPrivate(argument: string, participants: readonly string[]): Typed |
   const stranger = to.find((name) => !participants.includes(name))
   return stranger === undefined ? { say, to } : { stranger, isPrivate: true }
 }
-
-/** Parses names that are separated by spaces or commas, each with or without a leading `@`. */
-export const readNames = (text: string): string[] => [
-  ...new Set(text.split(/[\s,]+/).flatMap((name) => name.replace(/^@|:$/g, '') || [])),
-]
 
 /** The output of `/help`. */
 export function helpLines(): string[] {

@@ -34,6 +34,7 @@ export const withConnection = (command: Command, json = 'print envelopes as JSON
  */
 export const withTarget = (command: Command): Command =>
   addTargetOptions(command).hook('preAction', async (_, chosen) => {
+    // A command that is given a file to read needs no gateway.
     const readsFile = chosen.args.length > 0 && chosen.registeredArguments[0]?.name() === 'file'
     if (readsFile) return
     const space = await findOnlySpace(chosen.opts<ConnectionFlags>())

@@ -188,7 +188,7 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /** Records a chat as the answer of its sender's runs about the envelopes that it names, and of free paths that it names. */
+  /** Records a chat as the answer of its sender's runs about the messages that it answers, and of contexts without a `reasoning.start` that it names. */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

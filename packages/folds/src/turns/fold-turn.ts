@@ -301,7 +301,7 @@ export class FoldedTurn {
     if (run?.isOpen) endRun(this.record, run, state, this.#ts)
   }
 
-  /** Ends the calls outside of runs, if the end of the last run has ended the turn. */
+  /** Ends the calls that are still open, if the end of the last run has ended the turn without completing it. */
   #leave(state: TurnState, end: CallEnd): void {
     if (state !== 'completed' && this.record.state === state) this.#abandon(end)
   }

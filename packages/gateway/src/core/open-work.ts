@@ -45,7 +45,7 @@ interface Connected {
 export class OpenWork {
   readonly #space: Space
   readonly #connected: Connected
-  /** Timers by owners of contexts without a program. */
+  /** Timers by participant: if it stays away, its contexts that were opened without a program are abandoned. */
   readonly #timers: Timers
 
   constructor(space: Space, connected: Connected) {

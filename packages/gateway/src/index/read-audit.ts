@@ -66,7 +66,7 @@ async function readSteps(
   }
 }
 
-/** The decisions of these steps. Their envelopes are kept in the log, so their ids find them. */
+/** The envelopes of the decisions that these steps link to. */
 function decisionsAmong(steps: readonly AuditStep[], { log }: RowSource, query: AuditQuery): Message[] {
   const ids = new Set(steps.flatMap(({ step }) => step.linked_policy_decision ?? []))
   const rows = [...ids].flatMap((id) => log.find(id) ?? [])

@@ -182,7 +182,7 @@ export class SpaceFolds {
     )
   }
 
-  /** Contexts with a view. */
+  /** The known contexts: open ones, and ended ones of which rows are still shown. */
   get contexts(): Iterable<string> {
     return this.#known.keys()
   }

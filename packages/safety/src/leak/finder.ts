@@ -6,7 +6,7 @@ import { type Detector, endOfToken } from './detector.js'
 import { looksBegun } from './looks.js'
 import { merge, type Secret } from './secret.js'
 
-/** A text that is searched for secrets. */
+/** A text, and what is known about it before the search for secrets. */
 export interface SearchedText {
   readonly text: string
   /** Occurrences of the detectors' words in the text. */

@@ -82,7 +82,7 @@ function adaptBody(
   }
 }
 
-/** The provider of models at a `baseURL`, and the key of its options. */
+/** Name of the provider for models at a `baseURL`, and the key of its entry in `providerOptions`. */
 const compatible = 'openai-compatible'
 
 async function importCompatible(directory: string | undefined) {

@@ -200,7 +200,7 @@ export class InlineWriter {
   /** Looks up rows through the connection that writes, which need not reread its own writes. */
   readonly lookup: Lookup
   readonly #file: LogFile
-  /** Resolves to whether the whole write-ahead log is in the file. */
+  /** Moves the write-ahead log into the database file. Resolves to whether all of it was moved. */
   readonly #fold: () => Promise<boolean>
   #bytes = 0
   #commits = 0

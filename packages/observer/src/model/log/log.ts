@@ -1,7 +1,7 @@
 import type { ReadableLog } from '@meup/folds'
 import { correlations, type Envelope } from '@meup/protocol'
 
-/** Maximum number of envelopes per page when an explanation walks back. */
+/** Maximum number of envelopes in each page that an explanation of an answer reads from the log, latest first. */
 const pageLength = 256
 
 /** The loaded part of a space's log, in order. */

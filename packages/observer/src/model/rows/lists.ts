@@ -28,7 +28,7 @@ export class Lists {
   readonly sources: Sources
   #lanes: Groups<string | null> | undefined
   #questions: Groups<string> | undefined
-  /** Cached totals of unchanged blocks, see `countQuestion`. */
+  /** Calls, errors, tokens and cost of each block, which `countQuestion` caches until the block changes. */
   readonly totals = new WeakMap<Block, Totals>()
   /** Recreates all rows in steps, while the previous ones are still shown. */
   #renewal: Generator<undefined, Prepared> | undefined
