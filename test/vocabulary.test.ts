@@ -39,7 +39,7 @@ test('comments and pages use plain phrases', () => {
 
 /** Exported names that are defined several times with the same meaning. The list may only shrink. */
 const variants = [
-  // Modules of which browsers or small clients load another variant.
+  // Exported by two variants of a module: the one for Node.js, and the one that browsers or small clients load instead.
   ...['compileJsonSchema', 'connect', 'describeZod', 'getEngine', 'getGuards', 'guardText', 'isCompilable'],
   ...['loadGuards', 'makeCompilable', 'openModels', 'readEnvironment', 'runModelAgent'],
   // A command, and the MCP tool that does the same.

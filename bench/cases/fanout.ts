@@ -2,7 +2,10 @@ import type { Options } from '../load/options.js'
 import { count, decimals, type Section, times } from '../report/section.js'
 import { type Cell, type CellFigures, measureCell } from './measure.js'
 
-/** Lists the cells to measure: all combinations with `--full`, otherwise the most significant ones. */
+/**
+ * Lists the numbers of receivers and senders, sizes and windows to measure: all combinations with `--full`, otherwise the most
+ * significant.
+ */
 function cellsOf({ receivers, senders, sizes, windows, full }: Options): Cell[] {
   const isChosen = [receivers, senders, sizes, windows].some((each) => each !== undefined)
   const all: Cell[] = []

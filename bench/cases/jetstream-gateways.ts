@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import type { Nats } from '../../test/support/nats.js'
 import { chosen, type Running, type Seats } from '../peers/contenders.js'
 
-/** Starts two gateways for one space, calls `work`, and stops them. The first gateway sequences the space. */
+/**
+ * Starts two gateways for one space, calls `work`, and stops them. The first gateway assigns the seqs of the space; the other
+ * follows it.
+ */
 export async function withTwoGateways<T>(
   { servers, nodes }: Nats,
   seats: Seats,

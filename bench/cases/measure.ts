@@ -26,13 +26,16 @@ interface Round {
 interface Figure extends Round {
   readonly key: string
   readonly name: string
-  /** Ratio to contender (a); `undefined` = (a) was not measured. */
+  /** Ratio of its rate to that of the simplest relay, contender (a); `undefined` = (a) was not measured. */
   readonly ratio: number | undefined
-  /** Ratios of a gateway to contenders (d) and (e), if measured, by key. */
+  /** Ratios of a gateway's rate to those of nats-server (d) and the bare pipeline of `ws-full.ts` (e), if measured, by key. */
   readonly ratios?: Readonly<Record<string, number>>
 }
 
-/** Contenders that a gateway should come close to, in addition to the relays. */
+/**
+ * Contenders that a gateway should come close to, in addition to the relays: nats-server (d), and the bare pipeline of
+ * `ws-full.ts` (e).
+ */
 const goals = ['d', 'e']
 
 export interface CellFigures {
@@ -77,7 +80,7 @@ export async function measureRounds(
   return crowds
 }
 
-/** Divides the rates of one contender by those of another, round by round. */
+/** Divides the message rate of one contender by that of another, round by round. */
 export const ratiosBetween = (found: readonly Round[], unit: readonly Round[]): number[] =>
   found.map(({ messages }, i) => messages / (unit[i]?.messages ?? Number.NaN))
 

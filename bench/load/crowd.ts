@@ -54,7 +54,7 @@ export class Crowd {
     return [...this.receivers, ...this.senders.map(({ line }) => line)]
   }
 
-  /** Opens all connections, and waits until only messages of the load are in flight. */
+  /** Opens all connections, and waits until the gateway's messages about their joins have arrived. */
   static async gather(server: Running, options: CrowdOptions): Promise<Crowd> {
     const { receivers: count, senders: many, size, thoughts = false, verify = false, first = 0 } = options
     const { texts = 'cut' } = options

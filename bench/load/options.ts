@@ -17,7 +17,7 @@ export interface Options {
   readonly minutes: number
   /** Measures only the ten figures that are compared with committed ones. */
   readonly quick: boolean
-  /** Measures all cells of all cases, which takes much longer. */
+  /** Measures all combinations of parameters of each case, which takes much longer. */
   readonly full: boolean
   readonly verify: boolean
   /** Runs with minimal sizes, to check that the benchmark works. */

@@ -20,7 +20,10 @@ const xOf = (ratio: number): number => {
   return left + part * (width - left - right)
 }
 
-/** Draws the deliveries as ratios to (a), on a logarithmic scale: a group of bars for each number of receivers and senders. */
+/**
+ * Draws the deliveries per second as ratios to the simplest relay, contender (a), on a logarithmic scale: a group of bars for
+ * each number of receivers and senders.
+ */
 export function draw(all: readonly CellFigures[]): string {
   const cells = all.filter(({ cell: { size, window } }) => size === 300 && window === 256)
   const legend = cells[0]?.figures ?? []

@@ -1,4 +1,4 @@
-/** The result of one case. */
+/** The result of one benchmark case, such as `fanout`: a block of the report. */
 export interface Section {
   readonly id: string
   readonly title: string

@@ -18,7 +18,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/gateway\/dist\//, 'the rest of the gateway'],
   [/ws\/lib\//, 'read frames'],
 ]
-/** Stages of samples that match none of `rules`. */
+/** Stages of samples in the runtime rather than in a file of `rules`: the garbage collector, the kernel, Node.js itself. */
 const runtime: readonly (readonly [RegExp, string])[] = [
   [/\(garbage collector\)/, 'collect garbage'],
   [/\(program\)/, 'kernel and event loop, outside JavaScript'],

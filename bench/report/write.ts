@@ -24,7 +24,7 @@ interface Measured extends Section {
 }
 
 export interface Places {
-  /** Folder for the figures and the picture. */
+  /** Folder for figures.json, which has all latest results, and for the picture that is drawn from them. */
   readonly folder: string
   /** Path of the page with a block for each section. */
   readonly page: string
@@ -52,11 +52,11 @@ function readSections({ folder }: Places): Record<string, Measured> {
 
 const fileIn = (folder: string): string => join(folder, 'figures.json')
 
-/** Reads the last written section; `undefined` = none. */
+/** Reads the latest result of a benchmark case from figures.json; `undefined` = none. */
 export const readSection = (id: string, places: Places = inRepository): Section | undefined =>
   readSections(places)[id]
 
-/** Adds sections to the earlier measurements in the figures, the page and the picture. */
+/** Replaces the earlier results of these benchmark cases in figures.json and on the page, and draws the picture again. */
 export function write(
   sections: readonly Section[],
   about: Circumstances,

@@ -1,6 +1,6 @@
 import { serveFile } from './gateways.js'
 
-// The program that `startOn` starts: node history-gateway.ts <file>
+// Serves a log file in its own process, which `startOn` in gateways.ts starts: node history-gateway.ts <file>
 const start = performance.now()
 const { url, close } = await serveFile(process.argv[2] ?? '')
 const ms = Math.round(performance.now() - start)

@@ -21,7 +21,8 @@ export const capabilities: readonly Mutant[] = [
     by: 'compileString(node, false)',
     tests: ['protocol/test/capability-limits.test.ts'],
   },
-  // Globs with more than 32 tokens match wrong texts, because the carry has the wrong sign.
+  // Globs with more than 32 tokens match wrong texts, because the bit carried from one 32-bit word to the next has the wrong
+  // sign.
   {
     package: 'protocol',
     function: 'advance',
@@ -45,7 +46,8 @@ export const capabilities: readonly Mutant[] = [
     by: 'some.some((other) => disjoint(other, node, work))',
     tests: ['protocol/test/capability-covers.test.ts'],
   },
-  // A check that runs out of steps decides which capabilities later checks of envelopes of the same kind consider.
+  // A check that runs out of steps leaves an incomplete list of capabilities in the cache, which later checks of the same kind
+  // use.
   {
     package: 'protocol',
     function: 'candidatesFor',

@@ -68,7 +68,8 @@ export const safety: readonly Mutant[] = [
     by: '> blankAt',
     tests: ['packages/safety/test/first-looks.test.ts'],
   },
-  // Two texts are prose together, although the examined part of the second ends in a number: the value of a label in the first.
+  // Two consecutive texts count as prose together, so that no rule examines them, although the examined part of the second ends
+  // in a number, which may be the value of a label in the first.
   {
     package: safetyPackage,
     function: 'joinsProse',
@@ -76,7 +77,7 @@ export const safety: readonly Mutant[] = [
     by: 'return true',
     tests: ['packages/safety/test/prose.test.ts'],
   },
-  // A rule whose secrets need a digit is classified as matching prose.
+  // A rule whose secrets need a digit is classified as one that may match prose, although words of prose have no digits.
   {
     package: safetyPackage,
     function: 'advance',

@@ -13,7 +13,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/sqlite-recovery.test.ts'],
   },
   {
-    // The stored head of a chain shares a buffer with the next row of any space, which overwrites it.
+    // The latest hash of a chain, kept for the next row, shares a buffer with the next row of any space, which overwrites it.
     package: gateway,
     function: 'ChainWriter.#insertAll',
     replace: 'return { seq, hash: Buffer.from(hash) }',
@@ -29,7 +29,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/log.test.ts', 'packages/gateway/test/verify-export.test.ts'],
   },
   {
-    // A row that was changed together with its leaf passes the verification of the chain.
+    // A row that was changed together with its own hash (its leaf of the chain) passes the verification of the chain.
     package: gateway,
     function: 'ChainVerifier.add',
     replace: 'Buffer.compare(leaf, row.leaf) !== 0 || !expected.equals(row.hash)',
@@ -37,7 +37,8 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/audit-verify.test.ts'],
   },
   {
-    // A gateway starts from a damaged checkpoint, so that participants may have wrong rights.
+    // A gateway starts from a saved state of the space (a checkpoint) that is damaged, so that participants may have wrong
+    // rights.
     package: gateway,
     function: 'readCheckpoint',
     replace: 'hashCheckpoint(stored, stored).equals(digest)',
@@ -69,7 +70,7 @@ export const storage: readonly Mutant[] = [
     tests: ['packages/gateway/test/failure.test.ts', 'packages/gateway/test/recovery.test.ts'],
   },
   {
-    // An envelope that was refused as unavailable counts as known when it is sent again, and is never logged.
+    // An envelope that was refused as unavailable is taken for a repeated one when it is sent again, and is never logged.
     package: gateway,
     function: 'Space.#recover',
     replace: 'this.ids.settle(lost)',

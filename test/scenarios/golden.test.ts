@@ -44,7 +44,7 @@ const onlookers = ['ana', 'passerby', 'security'] as const
 
 type Views = Record<string, string>
 
-/** Reads all views of the story, by the path of their golden file. */
+/** Reads all that the gateway shows of the story to each reader, by the path of the golden file with the expected text. */
 async function viewsOf(url: string, last: number): Promise<Views> {
   const views = await allViews(asker(url, 'reader'), last)
   const others = await Promise.all(onlookers.map((id) => httpViews(asker(url, id), last)))
@@ -83,7 +83,8 @@ test('turns, events, terminal, Markdown and JSONL are the same live, after a res
   )
   // From here on the streams are live: they do not get hidden thoughts, which readers of the log may get later.
   for (const stream of streams) await stream.reached(head)
-  // After each step, waits until the views have caught up, before the story advances the clock.
+  // After each step, waits until the gateway has indexed it and the terminal has printed it, before the story advances the
+  // clock.
   let proposals = 0
   const cards = () => terminal.said.stdout.match(/ asks whether .*\n {4}\S/g)?.length ?? 0
   const caughtUp = async ({ kind }: { readonly kind: string }) => {

@@ -55,7 +55,7 @@ function toEvents({ thought, text, call }: ScriptedResponse, step: number): Even
 
 interface Part {
   readonly item: Item
-  /** The item as it is announced at its beginning, without content. */
+  /** The item without its content, as the event that announces it has it. */
   readonly empty: object
   readonly events: readonly Event[]
 }

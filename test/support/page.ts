@@ -117,7 +117,8 @@ export async function enterAs(
 /** Goes to the oldest proposal and approves it by keys, as soon as the page allows that. */
 export async function approveByKey(page: DrivenPage): Promise<void> {
   await page.key('p')
-  // Scrolls to the end of each box: a card that is drawn after `p` has scrolled to its row may end below the view.
+  // Scrolls to the end of each box: `p` has scrolled to the row of the proposal, but its card may be drawn later and end below
+  // the view.
   const isOff = `{
     for (const end of document.querySelectorAll('.box-end')) end.scrollIntoView({ block: 'nearest' })
     document.querySelector('[data-key-press=y]')?.disabled

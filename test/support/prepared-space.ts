@@ -63,7 +63,7 @@ const space = await connect()
 await space.agent({ model: 'm', baseURL: ${JSON.stringify(baseURL)}, transcript: 'full' })
 `
 
-/** Maximum milliseconds of one line, on a busy machine. */
+/** Maximum milliseconds that one command line of the docs may run, on a busy machine. */
 const maxMs = 30_000
 
 /** A running space for the examples in help and docs, in a folder in which a shell finds `meup`. */
@@ -71,7 +71,7 @@ export class PreparedSpace {
   readonly folder: string
   readonly #env: NodeJS.ProcessEnv
   readonly #modelUrl: string
-  /** Seqs of the answers of `bot`. */
+  /** Seqs of the answers of `bot`, in place of the seqs that command lines of the docs name. */
   readonly #answers: number[] = []
   #eve: SpaceClient | undefined
   readonly url: string
@@ -105,7 +105,7 @@ export class PreparedSpace {
 
   async #fill(): Promise<void> {
     const ana = await connect({ as: 'ana', directory: this.folder })
-    // Connects eve for questions in the background, so no line may change eve's token.
+    // Stays connected as eve to ask questions in the background, so no command line of the docs may change eve's token.
     const eve = await connect({ as: 'eve', directory: this.folder })
     onTestFinished(() => eve.close())
     this.#eve = eve
@@ -216,7 +216,7 @@ export class PreparedSpace {
   }
 }
 
-/** The outcome of a line; `code` is `null` if the shell had to be killed. */
+/** The outcome of a command line; `code` is `null` if the shell had to be killed. */
 export type Run = Outcome
 
 /** Returns the arguments of a line that is only a `meup` command, without variables, patterns or redirections. */

@@ -61,7 +61,10 @@ export const withoutEvents = (events: string, ids: readonly string[]): string =>
     .filter((event) => !ids.some((id) => event.includes(`"id":"${id}"`)))
     .join('')
 
-/** Reads the views of the story over HTTP, through the envelope `last`. */
+/**
+ * Reads all that the gateway shows of the story over HTTP (turns, events, audit), through the envelope `last`. Returns texts by
+ * file name.
+ */
 export async function httpViews(asker: Asker, last: number): Promise<Record<string, string>> {
   const threads = threadsIn(asker.space)
   const turns = await Promise.all(threads.map((thread) => textOf(asker, `turns?thread_id=${thread}`)))
@@ -73,7 +76,7 @@ export async function httpViews(asker: Asker, last: number): Promise<Record<stri
   }
 }
 
-/** Reads the views over HTTP, by the CLI, and as exports. */
+/** Reads all that the gateway shows of the story: over HTTP, by the CLI, and as exports. */
 export async function allViews(asker: Asker, last: number): Promise<Record<string, string>> {
   const command = async (thread: string) => {
     const { stdout } = await meup(['reasoning', 'all', '--thread', thread], { env: environmentOf(asker) })

@@ -207,9 +207,9 @@ const maxRemembered = 1000
 
 /** Remembers the runs of a space in memory. If a run is forgotten, repeating its request may ask again. */
 class RememberedRuns {
-  /** Question ids by request. */
+  /** Ids of the chats that asked a question, by run request: a repeated request continues its run instead of asking again. */
   readonly #byRequest = new Bounded<string>(maxRemembered)
-  /** Whether a client has received the end of a turn, by question id. */
+  /** Whether a client has received the end of a turn, by the id of the chat that asked the question. */
   readonly #isShown = new Bounded<boolean>(maxRemembered)
 
   find(request: string): string | undefined {
@@ -273,7 +273,7 @@ async function chooseQuestionId(
   return id
 }
 
-/** The agent to ask: the named one, otherwise the front desk of the space, or its only agent. */
+/** The agent to ask: the named one, otherwise the one that `frontDesk` of the space names, or its only agent. */
 function resolveAgent(named: string | undefined, { space, participant }: Caller): string | Refusal {
   const { participants, frontDesk } = space.config
   const agents = Object.keys(participants).filter((id) => participants[id]?.kind === 'agent')

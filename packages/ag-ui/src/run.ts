@@ -94,8 +94,8 @@ export class AgUiRun {
 
   apply(envelope: Envelope): AGUIEvent[] {
     if (this.#isOver) return []
-    // Rights are checked before the turn is updated, because masking a long proposal may use up the work budget of the
-    // envelope.
+    // The right to approve is checked before the turn is updated: masking a long proposal may use up the work that the gateway
+    // does for one envelope, so that the check would fail.
     if (envelope.kind === Kind.mcpProposal && this.#options.mayApprove(envelope)) {
       this.#decidable.set(envelope.id, { mayReject: this.#options.mayReject(envelope) })
     }

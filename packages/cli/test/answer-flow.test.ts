@@ -71,7 +71,7 @@ describe('an answer', () => {
     (piece) => {
       const { rows, early } = write(paragraphs, { piece })
       expect(rows).toEqual(draw(chat(paragraphs), 40))
-      // Before the chat arrives, all rows are drawn except the last one and the empty one above it.
+      // Before the final chat arrives, all rows are in the scrollback except the last one and the empty row above it.
       expect(early).toBe(rows.length - 2)
     },
   )

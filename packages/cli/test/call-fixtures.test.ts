@@ -6,7 +6,7 @@ testFoldFixtures('the terminal', {
   // Skips fixtures with a welcome: the terminal reads proposals from the log instead.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // The terminal only lists proposals that this participant may still decide; other facts are not compared.
+  // The terminal only lists proposals that this participant may still decide, so only these are compared with the fixture.
   forgets: (id, fact) => {
     const { state, rejectedBy = [] } = fact as { state: string; rejectedBy?: readonly string[] }
     return !id.startsWith('p') || state !== 'open' || rejectedBy.includes('ana')

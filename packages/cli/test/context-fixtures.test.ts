@@ -12,7 +12,8 @@ testFoldFixtures('the terminal', {
     const known = activity.contexts
       .all()
       .filter(({ state }) => state !== 'free')
-      // An open context must show in its owner's activity; otherwise it is left out, and the comparison fails.
+      // Leaves out an open context whose owner the footer does not list as thinking, so that the comparison with the fixture
+      // fails.
       .filter(({ state, owner }) => state !== 'open' || thinkers.has(owner ?? ''))
     return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
   },

@@ -39,7 +39,7 @@ async function lookingOn(
     return { status: 404, body: { code: 'not_found', detail: 'nobody has such a thread' } }
   })
   const following = new LiveTurns({ at, style: plainStyle, atWork, previews, isWhole: () => isWhole })
-  /** Lines that follow an envelope: preview and reasoning. */
+  /** Lines that are printed below an envelope: the preview of a tool result, and the reasoning of a turn that has ended. */
   const onEnvelope = (each: AnyEnvelope): Promise<string[]> | undefined =>
     following.onEnvelope(each)?.then(({ preview, block }) => [...preview, ...block])
   const live = {
@@ -222,7 +222,7 @@ describe('what a tool gave back', () => {
 })
 
 describe('what is shown', () => {
-  /** A feed with a fake view; `shown` has ids and lines, in order. */
+  /** A feed that prints to a fake view. `shown`: ids of printed envelopes and the lines below them, in order. */
   function feeding(follow: (envelope: AnyEnvelope) => Promise<Following> | undefined) {
     const shown: string[] = []
     const view = {

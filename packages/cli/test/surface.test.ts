@@ -28,7 +28,7 @@ function openSurface() {
   return {
     surface,
     lines,
-    /** The screen since the last call. */
+    /** Presses keys. Returns everything that the surface draws in reaction to them. */
     async press(keys: string): Promise<string> {
       drawn = ''
       input.write(keys)

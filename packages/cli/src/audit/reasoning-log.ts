@@ -13,7 +13,7 @@ import type Database from 'better-sqlite3'
 /** A row of `reasoning_steps`. */
 export type StepRow = Omit<ReasoningStep, 'source'>
 
-/** A step to record. Missing ids and times are generated; missing links are null. */
+/** A step to record. Missing ids and times are generated; missing ids of a call, decision or proposal are null. */
 type NewStep = ParsedStep & Partial<Omit<StepRow, keyof ParsedStep>>
 
 /** A step with columns of its turn. */

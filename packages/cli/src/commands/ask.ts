@@ -78,7 +78,7 @@ async function withInput(question: string): Promise<string> {
 
 interface Request {
   readonly text: string
-  /** The addressees; if empty, the front desk or everyone. */
+  /** The addressees; if empty, the agent that `frontDesk` of the space names, or everyone. */
   readonly names: readonly string[]
   readonly asked: Pick<ChatOptions, 'to' | 'mention'>
   readonly timeoutMs: number

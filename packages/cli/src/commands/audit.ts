@@ -112,10 +112,10 @@ interface TrailFlags extends ConnectionFlags, PeriodFlags {
 
 /** Steps per request: the gateway's maximum. */
 const pageSize = 1000
-/** Maximum characters of a step's content on its line. */
+/** Maximum characters of a step's thought, call or result on its line. */
 const maxContentChars = 200
 
-/** `meup audit trail`: prints the last `limit` steps of the audit, oldest first. */
+/** `meup audit trail`: prints the last `limit` steps of the audit (thoughts, calls, results, decisions), oldest first. */
 async function printTrail(limit: number, flags: TrailFlags): Promise<void> {
   const http = createHttpClient(flags)
   const steps = await readSteps(http, limit, flags)
@@ -159,8 +159,8 @@ async function readSteps(http: HttpClient, limit: number, flags: TrailFlags): Pr
 }
 
 /**
- * Formats a step: time, agent, turn, asker, phase, content, links; for a call also arguments, reason, and the capability that
- * allowed it.
+ * Formats a step: time, agent, turn, asker, phase, content, and ids of its call, decision and proposal; for a call also
+ * arguments, reason, and the capability that allowed it.
  */
 export function trailLine(step: AuditStep): string {
   const { created_at, thread_id, turn_number, phase, content, right, asked_by: asker } = step

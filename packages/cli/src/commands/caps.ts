@@ -100,7 +100,9 @@ async function listCapabilities(participant: string | undefined, flags: Connecti
   else for (const line of wanted.flatMap(capabilityLines)) print(line)
 }
 
-/** `meup caps explain` */
+/**
+ * `meup caps explain`: prints whether a participant may send an envelope, and by which capability, or the one that it lacks.
+ */
 async function explainAttempt(
   participant: string,
   words: readonly string[],

@@ -159,7 +159,7 @@ export class CommandRunner {
     return `✓ ${text.length.toLocaleString('en')} characters are copied, if your terminal allows it`
   }
 
-  /** Explains an act; asks for a choice if the reference is ambiguous. */
+  /** Explains a tool call, a decision or an answer; asks the user to choose if the reference is ambiguous. */
   async #explain(ref: string): Promise<void> {
     const { view } = this.#context
     const acts = await findActs(this.#http, ref)

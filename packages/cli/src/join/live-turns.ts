@@ -21,7 +21,7 @@ const maxTurnsSearched = 100
 interface LiveTurnOptions {
   readonly at: HttpTarget
   readonly style: Style
-  /** Owners of the runs that are open on entering. */
+  /** Agents whose runs are already open when the user joins. */
   readonly atWork: readonly string[]
   /** Whether tool results are followed by a preview. */
   readonly previews: boolean
@@ -38,7 +38,7 @@ export class LiveTurns {
   readonly #inTurn = limitConcurrency(maxConcurrentBlocks)
   /** Participants that have called tools: only their responses can end a turn that used tools. */
   readonly #callers = new Bounded<true>(1000)
-  /** Number of tool decisions already reported, by turn. */
+  /** Number of tool calls whose reasons were already printed, by turn: a turn is printed again only if it has more. */
   readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
 
@@ -189,7 +189,7 @@ class Previews {
 
   async #read(seq: number): Promise<string[]> {
     const { value } = await this.#http.readAuditPages({ before: seq + 1, limit: 1 }).next()
-    // Steps without a turn belong to jobs, which are shown elsewhere.
+    // A step without a turn belongs to a job (work that no message has asked for), whose results get no preview.
     const step = value?.steps.find((each) => each.seq === seq && each.turn_number !== null)
     return step === undefined ? [] : previewLines(step, this.#style)
   }

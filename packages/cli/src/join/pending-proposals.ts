@@ -52,7 +52,10 @@ export class PendingProposals {
   /** The proposal that `y` and `n` decide, and since when, in ms. */
   #offered: { readonly id: string; readonly since: number } | undefined
   #endedAt = 0
-  /** Envelopes received before the log was read. */
+  /**
+   * Envelopes that arrive before the earlier proposals are read from the log, to be applied afterwards; `undefined` once they
+   * are.
+   */
   #early: AnyEnvelope[] | undefined = []
 
   constructor(space: KnownSpace) {

@@ -6,7 +6,7 @@ const secrets = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]
 /** Lines on stderr within this interval are logged as one event (such as a stack), up to this many characters. */
 const [blockMs, maxBlockChars] = [20, 64 * 1024]
 
-/** The operator's log as JSON lines on stderr. In its own file, so that pino is loaded only if needed. */
+/** An `OperatorLog` that prints JSON lines on stderr. In its own file, so that pino is loaded only if needed. */
 export function jsonLog(level: LogLevel): OperatorLog {
   const isSilent = level === 'silent'
   const all = pino(

@@ -13,7 +13,7 @@ export interface OutputLine {
   readonly text: string
 }
 
-/** The operator's log of a gateway and its programs. */
+/** The messages of a gateway and its programs to the person who runs them with `meup up`. */
 export interface OperatorLog extends Logger {
   /** Logged at every level except `silent`. */
   notice(fields: object, message: string): void
@@ -31,7 +31,7 @@ export interface LogOptions {
   readonly nameWidth?: number
 }
 
-/** The operator's log as text: events and the stderr of programs on stderr, their stdout on stdout. */
+/** An `OperatorLog` that prints text: events and the stderr of programs on stderr, their stdout on stdout. */
 export function operatorLog(
   level: LogLevel,
   { output = 'errors', nameWidth = 0 }: LogOptions = {},

@@ -5,7 +5,10 @@ import { HttpClient, ProtocolError } from '@meup/agent-sdk/http'
 /** Timeout for a gateway on this machine. */
 const localTimeoutMs = 2000
 
-/** The running gateway of this folder. It must respond: a killed gateway leaves its file behind. */
+/**
+ * Finds the running gateway of this folder by `.meup/gateway.json`. It must respond, because a killed gateway leaves the file
+ * behind.
+ */
 export async function findGateway(directory: string): Promise<GatewayFile | undefined> {
   const file = findGatewayProcess(directory)
   if (file === undefined) return undefined
@@ -13,14 +16,14 @@ export async function findGateway(directory: string): Promise<GatewayFile | unde
   return !(answer instanceof Error) && answer.ok ? file : undefined
 }
 
-/** Whether the gateway that wrote the file is still running. A timeout counts as running: it may be busy. */
+/** Whether the gateway that wrote this `.meup/gateway.json` is still running. A timeout counts as running: it may be busy. */
 export async function isRunning({ pid, url }: GatewayFile): Promise<boolean> {
   if (!isAlive(pid)) return false
   const answer = await fetchProbe(url, 'healthz')
   return answer instanceof Error ? answer.name === 'TimeoutError' : answer.ok
 }
 
-/** The gateway file of this folder, if its process is alive, responsive or not. */
+/** The content of this folder's `.meup/gateway.json`, if its process is alive, responsive or not. */
 export function findGatewayProcess(directory: string): GatewayFile | undefined {
   const file = readGatewayFile(directory)
   return file !== undefined && isAlive(file.pid) ? file : undefined
@@ -103,7 +106,7 @@ export function readGatewayFile(directory: string): GatewayFile | undefined {
   }
 }
 
-/** Removes the gateway file and the names, unless another gateway has overwritten them. */
+/** Removes `.meup/gateway.json` and the list of participant names, unless another gateway has overwritten them. */
 export function removeGatewayFile(directory: string, pid: number): void {
   if (readGatewayFile(directory)?.pid !== pid) return
   for (const file of [fileIn(directory), namesIn(directory)]) rmSync(file, { force: true })

@@ -19,7 +19,8 @@ import { type TokenEntry, tokenEntries } from './tokens.js'
 
 /**
  * Checks the gateway that commands would use: it responds, accepts envelopes, and accepts the token. `recorded`: content of
- * this folder's gateway file; `live`: the same, but only if the gateway's process is alive. `time`: the gateway's clock, in ms.
+ * this folder's `.meup/gateway.json`; `live`: the same, but only if the gateway's process is alive. `time`: the gateway's
+ * clock, in ms.
  */
 export async function gatewayChecks(
   address: Address,

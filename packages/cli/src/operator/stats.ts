@@ -37,7 +37,7 @@ interface SpaceStats {
   readonly unsentBytes: number
   readonly openContexts: number
   readonly openProposals: number
-  /** Envelopes that are not in the turn index yet; `waiting`: envelopes that are not in the log yet. */
+  /** Envelopes in the log that are not assigned to turns yet; `waiting`: envelopes that are not in the log yet. */
   readonly unindexed: number
   readonly waiting: number
   /** Erased envelopes whose bytes have not been removed yet. */
@@ -89,7 +89,10 @@ export async function stats({ config: path, url, json }: StatsFlags): Promise<vo
 const sampleMs = 250
 const requestMs = 5000
 
-/** Reads the statistics of a gateway. `running`: gateway file of this folder; absent if `url` is another gateway. */
+/**
+ * Reads the statistics of a gateway. `running`: content of this folder's `.meup/gateway.json`; absent if `url` is another
+ * gateway.
+ */
 async function readGateway(
   url: string,
   running: GatewayFile | undefined,

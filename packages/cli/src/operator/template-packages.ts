@@ -16,7 +16,7 @@ import { stringify } from 'yaml'
 export interface Package {
   readonly name: string
   readonly version: string
-  /** The package's folder, if it is linked from a clone. */
+  /** The package's folder, if it is linked from a git clone of this repository. */
   readonly folder?: string
 }
 
@@ -34,10 +34,12 @@ const readManifest = (folder: string): Manifest =>
 /** Folder of this package. */
 const own = realpathSync(fileURLToPath(new URL('../..', import.meta.url)))
 
-/** Recognizes a specifier that only a clone has; published packages have versions instead. */
+/** Recognizes a version that a package.json has only in a git clone of this repository, not in a published package. */
 const isLocal = (specifier: string): boolean => /^(?:workspace|catalog):/.test(specifier)
 
-/** The clone that this program runs from, whose packages are not in a registry; `undefined` if it is installed. */
+/**
+ * The git clone that this program runs from, whose packages are not in a registry; `undefined` if it was installed from one.
+ */
 export const clone: string | undefined = Object.values(readManifest(own).dependencies ?? {}).some(isLocal)
   ? resolve(own, '../..')
   : undefined

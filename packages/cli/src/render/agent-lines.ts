@@ -53,9 +53,9 @@ interface AgentLinesOptions {
   readonly self?: string
   /** Width of the terminal. */
   readonly columns: () => number
-  /** The contexts as of the envelope that is rendered. */
+  /** The runs and their nested contexts, as of the envelope that is rendered. */
   readonly contexts: () => ContextFold
-  /** Counts of thoughts that the gateway withheld. */
+  /** Per run, how many thoughts the gateway did not send, because they are hidden or filtered out. */
   readonly summaries?: () => Pick<ThoughtSummaries, 'get'>
   /** Whether this reader may grant the capability that a refused call lacked. */
   readonly mayAllow?: (refusal: AnyEnvelope) => boolean
@@ -83,8 +83,8 @@ interface AgentCall {
 type Caller = Pick<AgentCall, 'agent' | 'context'>
 
 /**
- * Renders a conversation for a terminal. Rows start with a name, except for the block below an answer. A call in a run is
- * printed once it has ended; until then the footer shows it.
+ * Renders a conversation for a terminal. Rows start with a name, except for the reasoning of a turn below its answer. A call in
+ * a run is printed once it has ended; until then the footer shows it.
  */
 export class AgentLines implements LineRenderer {
   /** Whether tool results are shown in full. */
@@ -122,7 +122,7 @@ export class AgentLines implements LineRenderer {
   /** Renders the lines below an envelope: a preview of a tool result, and the reasoning of the turn that ended. */
   after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
     const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
-    // An answer already names the agent, so its block needs no names.
+    // An answer already names the agent, so the reasoning below it needs no names.
     const isAnswer = envelope.kind === Kind.chat
     return [
       ...this.#status(preview, caller),
@@ -189,7 +189,7 @@ export class AgentLines implements LineRenderer {
     return (context && this.#options.contexts().get(context)?.owner) || from
   }
 
-  /** Starts each line of a block with the name, except empty lines. */
+  /** Starts each line of a turn's reasoning with the agent's name, except empty lines. */
   #block(agent: string, lines: readonly string[]): string[] {
     return lines.flatMap((line) => (line === '' ? [''] : this.#under(agent, line)))
   }

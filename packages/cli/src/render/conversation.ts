@@ -215,7 +215,7 @@ export function markLines(renderer: LineRenderer, { time, seq }: MarkFlags): Lin
 
 interface Printer {
   print(envelope: AnyEnvelope): void
-  /** Applies an earlier envelope without printing it. */
+  /** Records the calls and proposals of an earlier envelope, which later lines refer to, without printing it. */
   learn(envelope: AnyEnvelope): void
 }
 

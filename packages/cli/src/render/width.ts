@@ -42,6 +42,6 @@ export function wrapLine(line: string, columns: number, hang: number): string[] 
   )
 }
 
-/** The space at which a line was broken. */
+/** Matches the space at which `wrapAnsi` broke a line, at the start of the next row, with the colour codes before it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const leadingSpace = /^((?:\u001B\[[\d;]*m)*) /

@@ -139,7 +139,7 @@ class KeptProgram {
     }
   }
 
-  /** Cause of the next start: the request that woke the loop, otherwise the restart policy. */
+  /** Cause of the next start: the request that interrupted the wait for it, otherwise the restart policy. */
   #takeCause(): StartCause {
     const { aborted, reason } = this.#waking.signal
     if (!aborted) return 'failure'

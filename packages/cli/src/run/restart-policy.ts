@@ -8,7 +8,7 @@ export interface ProgramEnd {
   /** Whether the program failed before it was ready. */
   readonly isStart?: boolean
   readonly reason: string
-  /** Advice for the operator. */
+  /** Advice for the user of `meup up` on how to correct the cause. */
   readonly remedy?: string
   /** The error, if it was thrown in this process. */
   readonly error?: unknown

@@ -44,7 +44,7 @@ export interface RunningGateway {
   endProgram(space: string, participant: string, session: string): void
   /** Returns `true` if another program has joined as this participant since the program with this session. */
   isReplaced(space: string, participant: string, session: string): boolean
-  /** Adds the path of the control socket to the gateway file. */
+  /** Adds the path of the control socket of `meup up` to `.meup/gateway.json`, in which commands look for the gateway. */
   announceControl(path: string): void
   /** Compiles the safety rules in short steps, so that the first reasoning texts are not delayed. */
   warmUp(): void
@@ -70,7 +70,7 @@ export async function startGateway(
   const jwt = new IssuerTokens(logger)
   await jwt.replace(config)
   const openStore = await loadBackend(config.storage, logger)
-  // The store's threads start while the gateway's code is imported.
+  // Opened while the gateway's code is imported, because the threads of the store also take time to start.
   const [opened, loaded] = await Promise.allSettled([
     openOwnStore(openStore, config),
     import('@meup/gateway/server'),

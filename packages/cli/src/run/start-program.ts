@@ -104,7 +104,7 @@ async function startMcp(
   }
 }
 
-/** Replays envelopes sent while the agent was away, so that it answers open questions. */
+/** Replays the latest 1000 envelopes, so that the agent answers questions that were sent while it was away. */
 const replayed = { tail: 1000 }
 
 async function startAcp(program: AcpProgram, connection: ProgramConnection): Promise<Running> {

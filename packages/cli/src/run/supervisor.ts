@@ -54,7 +54,9 @@ interface Runner {
 /** Runs the programs of a gateway. A program that fails does not affect the others. */
 export class Supervisor {
   readonly #options: SupervisorOptions
-  /** Runners by label. */
+  /**
+   * The programs that run or wait for a restart, by label: `participant`, or `space/participant` if there are several spaces.
+   */
   readonly #runners = new Map<string, Runner>()
   /** Promises, by label, that resolve when a stopped program has ended. */
   readonly #left = new Map<string, Promise<void>>()

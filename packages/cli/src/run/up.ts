@@ -85,7 +85,8 @@ export async function launch(
     },
     async reload(next) {
       const { listAssignments } = await loading
-      // Stopped first, so that a removed program does not report its closed connection as a failure.
+      // Programs that the new configuration lacks are stopped first: otherwise they would report as a failure that the gateway
+      // closes their connection.
       supervisor?.stopOthers(listAssignments({ ...started, config: next }, log))
       try {
         return await started.reload(next)

@@ -127,7 +127,7 @@ function describeLast(envelope: AnyEnvelope): string {
   return isThought(kind) && detail !== '' ? `· ${brief(onOneLine(detail), maxLastChars)}` : ''
 }
 
-/** States that need attention. */
+/** States of programs that need the user's attention, so that lists of participants show them above idle ones. */
 const troubled: ReadonlySet<StateText['name']> = new Set(['failed', 'restarting', 'resting', 'starting'])
 
 function compareWork(one: Work, other: Work): number {

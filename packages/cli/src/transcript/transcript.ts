@@ -25,7 +25,10 @@ export interface Flags {
   readonly json?: boolean
 }
 
-/** `meup transcript log`: prints commits, grouped by turn. */
+/**
+ * `meup transcript log`: prints the commits of transcripts (recorded prompts, thoughts, answers and tool results), grouped by
+ * turn.
+ */
 export const showLog = (filter: EntryFilter, flags: Flags): Promise<void> =>
   eachFile(flags, (file, agent) => printLog(agent, file.entries(filter), flags))
 
@@ -175,7 +178,7 @@ function printLog(agent: string, entries: readonly KeptEntry[], { json }: Flags)
   }
 }
 
-/** Commits with a summary of older messages do not belong to a turn. */
+/** A commit without a turn has a summary of older messages. */
 const nameTurn = (id: unknown): string => (id === undefined ? 'no turn' : `turn ${id}`)
 
 function printExchange(agent: string, turn: readonly KeptEntry[], { json }: Flags): void {

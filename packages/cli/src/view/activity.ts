@@ -68,7 +68,7 @@ export class Activity {
     this.#now = now
   }
 
-  /** Contexts as of the latest envelope. */
+  /** The runs and their nested reasoning contexts, as of the latest envelope. */
   get contexts(): ContextFold {
     return this.#space.facts.contexts
   }

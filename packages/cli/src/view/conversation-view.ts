@@ -309,7 +309,10 @@ class ConversationView implements View {
     return kinds === undefined && reasoning !== 'none'
   }
 
-  /** Creates the switch for thoughts. `since`: hidden thoughts after this seq can be read from the log again. */
+  /**
+   * Creates the object that Ctrl+T uses to hide and show thoughts. `since`: hidden thoughts after this seq can be read from the
+   * log again.
+   */
   #think(since: number): ThoughtVisibility {
     return new ThoughtVisibility({
       space: this.#space,
@@ -371,7 +374,8 @@ class ConversationView implements View {
       this.#activity.reset(welcome, welcome.resume.status === 'lost')
       this.#surface.refresh()
     })
-    // In a pipe, output must not depend on the reader's speed, so thoughts are not caught up.
+    // In a pipe, output must not depend on the reader's speed, so thoughts that were hidden are not printed once they are shown
+    // again.
     const isWatched = this.#isLive || this.#flags.screenReader === true
     const since = space.welcome.resume.from - 1
     if (isWatched)

@@ -25,7 +25,7 @@ type KeyCapture = (key: string, text: string) => boolean
 
 /** Milliseconds after which Esc counts as a key, not as the start of an escape sequence. */
 const escapeMs = 50
-/** Quiet period after which an unmarked paste has ended. */
+/** Milliseconds without input after which a paste has ended that the terminal did not mark as one. */
 const burstMs = 150
 /** Number of line ends in one read from which on input counts as pasted. */
 const burstLines = 3
@@ -47,7 +47,7 @@ export class Keyboard {
   #isFresh = true
   /** The text pasted so far; `undefined` if no paste is in progress. */
   #paste: string | undefined
-  /** Timer that ends an unmarked paste. */
+  /** Timer that ends a paste which the terminal did not mark as one. */
   #burst: NodeJS.Timeout | undefined
   #search: { text: string; at: number; readonly before: string } | undefined
 
@@ -164,7 +164,7 @@ export class Keyboard {
     }
   }
 
-  /** Shows the newest match of the search, from index `first` on. */
+  /** Replaces the input line by the newest history line that contains the searched text, from index `first` on. */
   #find(first: number): void {
     const search = this.#search
     if (search === undefined) return

@@ -10,7 +10,7 @@ export class Screen {
   readonly #showsThoughts: () => boolean
   readonly #lines: LineRenderer
   #last = 0
-  /** Seq after which thoughts may be missing; `undefined` if none are. */
+  /** Seq after which thoughts may not have been printed, because they were hidden; `undefined` if all were printed. */
   #since: number | undefined
   readonly #missed = new Map<number, AnyEnvelope>()
   readonly #shown = new Set<number>()
@@ -39,7 +39,7 @@ export class Screen {
     this.#print(rows ?? this.#lines.lines(envelope))
   }
 
-  /** Marks thoughts after the last printed envelope as possibly missing. */
+  /** Called when thoughts are hidden: those after the last printed envelope are printed later, by `catchUp`. */
   hide(): void {
     this.#since ??= this.#last
   }

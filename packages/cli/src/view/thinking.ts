@@ -3,11 +3,11 @@ import { type AnyEnvelope, Kind } from '@meup/protocol'
 
 export interface ThoughtVisibilityOptions {
   readonly space: Pick<SpaceClient, 'runs'>
-  /** Called when the visibility has changed. */
+  /** Called when the view begins to show or to hide thoughts. */
   changed(): void
   /** Called when the log may have thoughts that were not shown. */
   reread(): void
-  /** Called when the request failed; the view has changed nevertheless. */
+  /** Called when the gateway refused to withhold or resume thoughts; the view shows or hides them nevertheless. */
   failed(error: unknown): void
   /** Requests that the gateway stops sending thoughts to this connection, or resumes. */
   cut(isCut: boolean): Promise<void>

@@ -24,14 +24,14 @@ export interface ViewFlags extends ConnectionFlags, MarkFlags {
 /** How a command shows a space. */
 export interface View extends Omit<Surface, 'choose' | 'columns'> {
   show(envelope: AnyEnvelope): void
-  /** Applies an earlier envelope without showing it. */
+  /** Records the calls and proposals of an earlier envelope, which later lines refer to, without printing it. */
   learn(envelope: AnyEnvelope): void
   /** Prints the lines that belong below the envelope shown last. */
   append(envelope: AnyEnvelope, following: Following): void
   toggleThoughts(): void
   readonly showsThoughts: boolean
   toggleOutput(): void
-  /** Creates another renderer of the kind that this view uses, for past envelopes. */
+  /** Creates a renderer like that of this view, but without its state, to print earlier envelopes. */
   past(): LineRenderer
   /** Changes the filter; resolves to the gateway's new welcome. */
   choose(filter: ViewFilter): Promise<WelcomePayload>
@@ -42,7 +42,7 @@ export interface View extends Omit<Surface, 'choose' | 'columns'> {
 }
 
 export interface ViewFilter {
-  /** The subscription at the gateway; `undefined` for everything. */
+  /** The filter as the gateway applies it to this connection; `undefined` = the gateway sends everything. */
   readonly subscription: SubscribePayload | undefined
   /** Name of the filter for display; absent for everything. */
   readonly name?: string

@@ -7,11 +7,14 @@ export interface Permission {
   readonly why: Pick<WhyAnswer, 'allowed' | 'approvals'>
   /** Participant that acted: for a refusal the refused one, for a result the caller. */
   readonly actor: string
-  /** The grant that allowed the act. */
+  /** The envelope that granted the capability; absent if the configuration gives it, or if the grant cannot be read. */
   readonly grant?: AnyEnvelope
 }
 
-/** An act, the steps that led to it, and the capability that allowed it. */
+/**
+ * An explained act (a tool call, a decision about one, or an answer), the steps that led to it, and the capability that allowed
+ * it.
+ */
 export interface Explanation extends Permission {
   readonly why: WhyAnswer
   readonly of: AnyEnvelope
@@ -25,7 +28,7 @@ export interface ModelUse {
   readonly name: string
   /** Tokens of the whole run; absent while it is open. */
   readonly tokens?: number
-  /** Hash of the run's transcript. */
+  /** Hash of a commit in the agent's transcript, which records what its model got and returned; absent without a transcript. */
   readonly transcript?: string
 }
 
@@ -43,7 +46,7 @@ export async function explainAct(http: HttpClient, of: AnyEnvelope): Promise<Exp
 /** Maximum number of results that an explanation shows. */
 const maxResults = 3
 
-/** The highest-ranked results, in log order. */
+/** The tool results that rank highest as causes of the act, in log order. */
 export const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
   steps
     .filter(({ role }) => role === 'result')

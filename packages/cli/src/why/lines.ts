@@ -28,9 +28,15 @@ export interface WhyFormat {
 
 const labelColumns = 12
 const defaultColumns = 100
-/** Maximum number of questions, of refusals, rejections and proposals each, and of steps listed as "look first". */
+/**
+ * Maximum number in one explanation of questions, of refusals, rejections and proposals each, and of steps listed as "look
+ * first".
+ */
 const [maxAsked, maxOthers, maxFirst] = [3, 2, 3]
-/** Maximum characters of the act, and maximum lines of a refusal, which names the missing capability. */
+/**
+ * Maximum characters of the explained call, decision or answer, and maximum lines of a refusal, which names the missing
+ * capability.
+ */
 const [maxTextChars, maxRefusalLines] = [400, 3]
 
 const verbs: Readonly<Record<WhyRole, string>> = {
@@ -47,7 +53,7 @@ const verbs: Readonly<Record<WhyRole, string>> = {
   answered: 'answers:',
 }
 
-/** Formats an act on one line, to choose from. */
+/** Formats an act (a tool call, a decision about one, or an answer) on one line of the list from which the user chooses. */
 export const describeAct = (act: AnyEnvelope): string => {
   const said = brief(sentence(describe(act, defaultGuard)), maxActChars)
   return `${formatLocalTime(Date.parse(act.ts))}  ${said}  #${act.seq}`

@@ -19,7 +19,7 @@ const notRun: Readonly<Record<string, readonly [why: string, test: string]>> = {
   'meup top --as ana': ['draws on a terminal', 'test/scenarios/top.test.ts'],
 }
 
-/** Tests that also compare the terminal output of pages, by page. */
+/** Tests that compare the terminal sessions on a page of the docs with real output, by the path of the page. */
 const terminals: Readonly<Record<string, string>> = {
   'docs/audit.md': 'test/scenarios/why-pages.test.ts',
   'docs/commands.md': 'test/scenarios/commands-page.test.ts',
