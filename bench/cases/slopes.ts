@@ -27,7 +27,7 @@ interface Dimension {
 
 /** Three sizes, from one to a thousand. For the log, each size is a number of hundreds of envelopes. */
 const thousandfold = [1, 30, 1000]
-/** Maximum grants per participant. */
+/** Maximum grants that one participant gets; more grants go to further participants. */
 const maxGranted = 200
 const given = { kind: Kind.mcpRequest, to: 'server-1' }
 

@@ -12,7 +12,10 @@ export abstract class MessageReader {
   frames = 0
   /** Payload bytes of the counted frames. */
   bytes = 0
-  /** A hash of the lengths of the counted frames, in their order. */
+  /**
+   * A hash of the lengths of the counted frames, in their order: equal for receivers that got the same frames in the same
+   * order.
+   */
   order = 0
   /** Called with each counted frame. */
   watch: OnFrame | undefined

@@ -5,7 +5,7 @@ import { times } from '../support/soak.js'
 
 /** Number of times that the reader is stopped. */
 const rounds = times(1, 20)
-/** Mebibytes that exceed the buffers of the socket and of the gateway. */
+/** Mebibytes of messages, which are more than the buffers of the socket and of the gateway hold. */
 const maxMebibytes = 64
 const message = 'x'.repeat(32 * 1024)
 const perMebibyte = 32

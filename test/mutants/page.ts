@@ -44,7 +44,7 @@ export const page: readonly Mutant[] = [
     by: "if (found !== undefined && effect !== 'reads') return { level: 'destructive', reason: found }",
     tests: ['packages/folds/test/risk.test.ts'],
   },
-  // A context that ends closes while the reader looks at a past state.
+  // A context that ends is folded even while the reader has scrolled up to earlier lines.
   {
     package: observer,
     function: 'Folding.onEnded',
@@ -60,7 +60,7 @@ export const page: readonly Mutant[] = [
     by: '',
     tests: ['packages/observer/test/chain.test.ts'],
   },
-  // Past states miss history that was loaded later.
+  // The page as it was at an earlier seq lacks history that was loaded after it was computed.
   {
     package: observer,
     function: 'Past.work',

@@ -5,7 +5,7 @@ const tests = ['packages/gateway/test/programs.test.ts', 'packages/gateway/test/
 
 /** Wrong edits of programs and their ends. The comment of each says what goes wrong. */
 export const programs: readonly Mutant[] = [
-  // A program that is connected to another gateway counts as ended.
+  // A program that is connected to another gateway of the same space counts as ended.
   {
     package: gateway,
     function: 'Presence.isConnected',

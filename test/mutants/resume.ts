@@ -121,7 +121,8 @@ export const resume: readonly Mutant[] = [
     tests: ['packages/gateway/test/presence.test.ts'],
   },
   {
-    // A change of a program's state counts as an announcement, so that new capabilities are not announced.
+    // A report of a program's state, which lists no capabilities, counts as the announcement of new capabilities, so that these
+    // are never announced.
     package: gateway,
     function: 'presence',
     replace: 'if (participant.capabilities !== undefined) trust.markNotified(id)',

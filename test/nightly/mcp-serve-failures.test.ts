@@ -71,7 +71,7 @@ describe('a client that goes in the middle of a call', () => {
       await vi.waitFor(() => {
         expect(space.takenBack).toHaveLength(1)
         expect(space.givenUp).toHaveLength(1)
-        // An HTTP server keeps running for other clients.
+        // A server over HTTP stays in the space for other clients; one over stdio leaves together with its client.
         const status = way.endsWith('http') ? 'present' : 'away'
         expect(ana.participants).toContainEqual(expect.objectContaining({ id: 'desktop', status }))
       }, within)

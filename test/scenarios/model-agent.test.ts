@@ -50,7 +50,7 @@ const thought = 'The report will tell. First I look where it is.'
 /** Data that only the provider can read, and that it requires back. */
 const sealed = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'gAAAA+opaque' } }
 
-/** Two steps with tools, and an answer. */
+/** The scripted model: two steps with tool calls, then an answer. */
 const model = () =>
   scriptedModel(
     [

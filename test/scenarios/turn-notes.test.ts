@@ -47,7 +47,7 @@ async function troublesIn(read: Export, all: Notes): Promise<Record<string, obje
   return troubles
 }
 
-/** Plays a story to its end, and waits until participants that have left count as gone. */
+/** Plays a story to its end, then advances the clock by `timeoutMs`, after which participants that have left count as gone. */
 async function play(participants: typeof cast, steps: typeof story, timeoutMs = 0) {
   const clock = new FakeClock()
   const gateway = await createTestGateway({ participants, clock })

@@ -105,11 +105,11 @@ interface Told {
 
 /** The connection to a browser through a pipe: JSON messages, each ended by a zero byte. */
 class Pipe {
-  /** Problems of all tabs. */
+  /** Errors and policy violations in all tabs. */
   readonly problems: string[] = []
   readonly listeners = new Set<(method: string, params: Readonly<Record<string, unknown>>) => void>()
   readonly #out: Writable
-  /** Problems by the session of their tab. */
+  /** Errors and policy violations by the protocol session of their tab. */
   readonly #problems = new Map<string | undefined, string[]>()
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #text = ''

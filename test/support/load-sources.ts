@@ -103,7 +103,7 @@ function bundleOf(script: string): string {
   return join(root, folder, 'node_modules/.cache/meup', basename(script).replace(/\.\w+$/, '.mjs'))
 }
 
-/** Sources of each bundle. */
+/** Paths of the sources of each bundle that was made, by the path of the bundle. */
 const bundles = new Map<string, Promise<string[]>>()
 
 async function bundleScript(script: string, outfile: string): Promise<string[]> {

@@ -40,7 +40,7 @@ export interface McpSpace extends AsyncDisposable {
   hold(): () => void
   /** Returns how many purchases were made. */
   readonly sold: () => number
-  /** Number of calls of `never` that have begun. */
+  /** Number of calls of `never`, a tool that does not end, which have begun. */
   readonly begun: number
   /** Reasons for which calls of `never` were cancelled. */
   readonly givenUp: readonly string[]

@@ -201,7 +201,7 @@ export async function follow(feed: RunFeed, { grant, ended, ...turn }: FollowOpt
   if (isGone) connection.closed()
 }
 
-/** The participants of the visitor's space. */
+/** The participants of the caller's space, as of the latest envelope. */
 export function listParticipants({ space }: Caller): Participants {
   const { config, log, delivered: head, state, clock } = space
   const participants = new Participants()

@@ -202,7 +202,7 @@ async function postRun(
   return respondFeed(events, context, options)
 }
 
-/** Maximum remembered requests, and maximum remembered questions. */
+/** Maximum number of run requests, and of questions, that are remembered to recognize repeated requests. */
 const maxRemembered = 1000
 
 /** Remembers the runs of a space in memory. If a run is forgotten, repeating its request may ask again. */

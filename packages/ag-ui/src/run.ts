@@ -63,7 +63,7 @@ export class AgUiRun {
   readonly #options: RunOptions
   readonly #turn: TurnStream
   readonly #space: SpaceView<{ readonly participants: Participants; readonly proposals: ProposalViews }>
-  /** Ids of the turn's proposals. */
+  /** Ids of the proposals that the turn has made: those still open when it pauses become interrupts. */
   readonly #proposed = new Set<string>()
   /** Proposals that the client may approve, by id; `mayReject`: whether it may reject them. */
   readonly #decidable = new Map<string, { readonly mayReject: boolean }>()

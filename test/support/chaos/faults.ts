@@ -6,7 +6,7 @@ export interface Fault {
   readonly name: string
   /** The fault as a fact, for the table in docs: "its process is killed". */
   readonly happens: string
-  /** Output of `meup up` for its operator. */
+  /** The output of `meup up` about the fault, for the table in docs. */
   readonly operator: string
   /** The error or answer for the participant that has asked or called. */
   readonly asker: string

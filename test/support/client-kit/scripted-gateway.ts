@@ -80,7 +80,7 @@ export class ScriptedGateway {
   epoch = 'e1'
   head = 0
   script: Script = () => undefined
-  /** Fields that every welcome has. */
+  /** Fields that a test adds to every welcome, such as `limits`. */
   state: Partial<WelcomePayload> = {}
   readonly #pauses = new Pauses()
   #ids = 0

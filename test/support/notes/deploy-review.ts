@@ -1,6 +1,6 @@
 import type { Note, Notes } from './notes.js'
 
-// Written by hand, from the content of examples/deploy-review/repo and the purpose of its agents.
+// Facts that were written by hand, from the content of examples/deploy-review/repo and the purpose of its agents.
 
 export const reviewNotes: Notes = {
   'security-agent 1': [

@@ -1,6 +1,6 @@
 import type { Notes } from './notes.js'
 
-// Written by hand, from the story in test/support/newsroom.ts.
+// Facts that were written by hand, from the story in test/support/newsroom.ts.
 
 export const newsroomNotes: Notes = {
   'writer 1': [

@@ -1,6 +1,6 @@
 import type { Notes } from './notes.js'
 
-// Written by hand, from the story in test/support/story-lines.ts.
+// Facts that were written by hand, from the story in test/support/story-lines.ts.
 
 /** Thoughts in the fifth turn that only `security` may read. */
 export const hiddenThoughts = ['It is in the salaries.', 'Nobody else is paid.']

@@ -99,7 +99,7 @@ export class AuditFile {
     })()
   }
 
-  /** Writes the staged steps. */
+  /** Writes the staged steps, in transactions of whole turns. */
   async write(): Promise<Added> {
     let [turns, steps, last] = [0, 0, '']
     for (;;) {

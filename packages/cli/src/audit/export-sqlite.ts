@@ -59,7 +59,7 @@ class AuditExport {
   readonly #epoch: string
   readonly #keepDays: number | undefined
   #hidden: ReadonlyMap<string, string> = new Map()
-  /** Seq up to which erasure records have been checked. */
+  /** Seq up to which the log has been searched for records of erased envelopes. */
   #recordsRead = 0
   /** Id of the running turn that was refreshed last; the next poll continues after it. */
   #lastAsked = ''

@@ -86,7 +86,7 @@ export class ReasoningLog {
     }))
   }
 
-  /** All steps of a session, in turn order. */
+  /** All steps of one log (the audit's schema calls a log a session), in turn order. */
   getAuditTrail(sessionId: string): AuditEntry[] {
     return this.find({ sessionId })
   }

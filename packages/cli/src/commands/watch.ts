@@ -118,7 +118,7 @@ class EarlierCalls {
   }
 }
 
-/** Maximum number of remembered calls. */
+/** Maximum number of calls that are remembered as already printed. */
 const maxCalls = 1000
 
 /** Binary search for the first readable envelope at or after this time; the seq after the head if there is none. */

@@ -114,7 +114,7 @@ export interface AcpProgram extends Command, StartLimit {
   readonly sessions: 'shared' | 'asker'
   /** Reaction to a tool that ran without a permission request and without the capability for it. */
   readonly unasked: 'stop' | 'report'
-  /** The agent's npm package, if known. */
+  /** The agent's npm package, if known, for advice on how to install it. */
   readonly package?: string
 }
 

@@ -552,9 +552,9 @@ async function readPart(argument: string, http: HttpClient): Promise<AnyEnvelope
   return found.reverse()
 }
 
-/** Maximum number of participants in a list. */
+/** Maximum number of participants that `/participants` lists. */
 const maxListed = 50
-/** Columns of a name, and of its capabilities. */
+/** Maximum columns of a participant's name in this list, and of its capabilities. */
 const [maxNameColumns, maxListColumns] = [30, 60]
 
 /** Symbol before a participant's name, by its state. */

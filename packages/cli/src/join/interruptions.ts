@@ -2,7 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { AskedRuns, Bounded, brief, LiveAnswers, onOneLine, payloadText } from '@meup/folds'
 import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 
-/** Maximum number of remembered questions and runs. */
+/** Maximum number of entries in each of the memories of `RunInterrupter`; the oldest are forgotten. */
 const maxRemembered = 1000
 
 /** A run, or an answer to this participant that is written outside of any run. `id`: the run's context, or the question. */
@@ -15,14 +15,17 @@ interface Interruptible {
 /** Finds the runs and answers to messages of this participant, and asks them to stop. */
 export class RunInterrupter {
   readonly #space: Pick<SpaceClient, 'id' | 'runs' | 'send'>
-  /** Messages of this participant. */
+  /**
+   * Messages that this participant has sent, by id, with their addressees: a run or answer about one of them is its own to
+   * stop.
+   */
   readonly #asked = new Bounded<Pick<AnyEnvelope, 'to'>>(maxRemembered)
   readonly #runs = new AskedRuns()
   readonly #answers = new LiveAnswers()
   readonly #titles = new Bounded<string>(maxRemembered)
   /** Runs and questions that this participant has asked to stop. */
   readonly #stopped = new Bounded<true>(maxRemembered)
-  /** Id of the latest thought of a run's owner, by run. */
+  /** Id of the owner's latest thought, by run: a thought that the user contributes replies to it. */
   readonly #thoughts = new Bounded<string>(maxRemembered)
 
   constructor(space: Pick<SpaceClient, 'id' | 'runs' | 'send'>) {

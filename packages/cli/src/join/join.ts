@@ -270,7 +270,7 @@ function describeStranger(name: string, ids: readonly string[], to: readonly str
   return `✗ no one is called ${brief(onOneLine(name), maxNameChars)}${near} ${next}`
 }
 
-/** Maximum characters of an unknown name, and of a line that is not sent yet. */
+/** Maximum characters that a notice quotes of an unknown name, and of a line that waits for the connection. */
 const [maxNameChars, maxLineChars] = [60, 120]
 
 /** Handles typed lines. Resolves when the user has left and every line is handled; rejects when one fails. */

@@ -13,7 +13,7 @@ import type { Following } from '../render/agent-lines.js'
 
 /** Maximum concurrent requests for the reasoning of turns; gateways allow more per participant. */
 const maxConcurrentBlocks = 4
-/** Maximum wait for the lines that follow an envelope. */
+/** Maximum wait for the gateway's response with a preview or the reasoning of a turn. */
 const followTimeoutMs = 10_000
 /** Recent turns that are searched for the one that has ended. */
 const maxTurnsSearched = 100
@@ -50,7 +50,7 @@ export class LiveTurns {
     for (const agent of atWork) this.#callers.set(agent, true)
   }
 
-  /** The participant that gave the last answer since entering. */
+  /** The participant that answered last since the user joined. */
   get answerer(): string | undefined {
     return this.#answerer
   }
@@ -168,7 +168,7 @@ function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Pr
 class Previews {
   readonly #http: HttpClient
   readonly #style: Style
-  /** Ids of calls made in runs. */
+  /** Ids of calls made in runs: only their results get a preview. */
   readonly #calls = new Bounded<true>(1000)
   #asked = 0
 

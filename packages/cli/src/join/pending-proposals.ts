@@ -203,7 +203,7 @@ function toCall({ to, context, payload }: AnyEnvelope, { usesLeft, expiresAt }: 
 
 /** Maximum rows of a card on arrival, so that the proposal's first line stays on the screen; assumed columns per row. */
 const [maxCardRows, rowChars] = [40, 72]
-/** Rows shown of a card that is too long. */
+/** Rows shown of a card with more than `maxCardRows` rows. */
 const maxCutRows = 12
 /** Maximum characters of one proposal shown in full. */
 const maxExactChars = 16_000

@@ -210,7 +210,7 @@ function spaceLines(stats: SpaceStats): string[] {
   ]
 }
 
-/** Maximum number of participants in a list. */
+/** Maximum number of participants in a special state that are listed one by one. */
 const maxListed = 20
 
 /** Rows of participants in a special state: neither present nor away. */

@@ -65,7 +65,7 @@ interface AgentLinesOptions {
 const maxIndentDepth = 3
 /** Maximum characters of a text, and maximum lines of a tool's output. */
 const [maxTextChars, maxOutputLines] = [20_000, 200]
-/** Maximum number of calls without a response, and of finished calls. */
+/** Maximum number of remembered calls without a response, and of remembered finished calls. */
 const maxCalls = 1000
 const spoken: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),

@@ -158,7 +158,10 @@ function styleLine(envelope: AnyEnvelope, description: Description): string {
 /** Maximum characters of the addressees' names. */
 const maxNamesChars = 60
 
-/** Omits the field that says that the sender had no answer, because this is shown separately. */
+/**
+ * Removes from a chat the field `noAnswer`, by which its sender says that it could not answer, because this is printed
+ * separately.
+ */
 export function messageAlone(envelope: AnyEnvelope): AnyEnvelope {
   if (envelope.kind !== Kind.chat) return envelope
   const { noAnswer: _, ...payload } = envelope.payload as ChatPayload & { noAnswer?: unknown }

@@ -35,7 +35,7 @@ export interface ShownCall {
   readonly why: string
 }
 
-/** Maximum number of remembered proposals. */
+/** Maximum number of proposals whose proposers are remembered, to be named at the approval. */
 const maxProposals = 1000
 
 /** Describes calls, in log order. An approval without its own rationale names the participant that proposed the call. */

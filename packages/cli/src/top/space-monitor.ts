@@ -12,7 +12,7 @@ import { type AnyEnvelope, isThought, Kind, namespaceOf, type ParticipantDetails
 
 /** Sliding windows, in ms, over which messages, calls and tokens are counted. */
 const windows = { messages: 10_000, calls: 60_000, tokens: 3_600_000 } as const
-/** Time slots per window. */
+/** Number of time slots of a window; each has one sum, and leaves the window as a whole. */
 const parts = 60
 const maxLastChars = 200
 

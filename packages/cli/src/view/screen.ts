@@ -1,7 +1,7 @@
 import { type AnyEnvelope, isThought } from '@meup/protocol'
 import { Conversation, type LineRenderer } from '../render/conversation.js'
 
-/** Maximum number of hidden thoughts kept, and of shown thoughts remembered. */
+/** Maximum number of hidden thoughts kept to be printed later, and of seqs of printed thoughts, which are not printed again. */
 const maxRemembered = 1000
 
 /** Prints a conversation. Thoughts missed while hidden are printed once they are visible again. */

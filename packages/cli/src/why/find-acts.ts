@@ -4,7 +4,7 @@ import { type AnyEnvelope, type DecisionPayload, Kind, ProtocolError } from '@me
 import { UsageError } from '../lib/exit.js'
 import { findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
-/** Maximum number of acts to choose from, and of search hits examined. */
+/** Maximum number of acts (calls, decisions, answers) to choose from, and of search hits examined. */
 const [maxActs, maxHits] = [9, 100]
 /** Minimum length of an id prefix; shorter words match many ids by chance. */
 const minIdChars = 8

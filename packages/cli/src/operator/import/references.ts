@@ -44,7 +44,7 @@ const looksSecret = (name: string, text: string): boolean =>
 export class Translator {
   /** Secrets, by the variable that replaces them. */
   readonly secrets: Record<string, string> = {}
-  /** Ids of inputs, by variable. */
+  /** Ids of `${input:id}` references, by the variable that replaces them in space.yaml. */
   readonly inputs = new Map<string, string>()
   readonly #known: Readonly<NodeJS.ProcessEnv>
 
