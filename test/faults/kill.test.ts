@@ -10,7 +10,7 @@ import { times } from '../support/soak.js'
 /** Number of times that the gateway is killed. */
 const rounds = times(2, 50)
 const readers = 20
-/** Envelopes in a burst, and milliseconds between bursts: 1,000 envelopes per second. */
+/** Envelopes in a burst, milliseconds between bursts (1,000 envelopes per second), and milliseconds of load in each round. */
 const [burst, gap, roundMs] = [10, 10, 1000]
 
 const plenty = '{ perSecond: 100000, burst: 100000 }'

@@ -14,7 +14,7 @@ import { needing } from '../verifies.js'
 /** Number of times that the leader is killed. */
 const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
-/** Envelopes in a burst, and milliseconds between bursts: 500 envelopes per second. */
+/** Envelopes in a burst, milliseconds between bursts (500 envelopes per second), and milliseconds of load in each round. */
 const [burst, gap, loadMs] = [5, 10, 1000]
 
 const plenty = '{ perSecond: 100000, burst: 100000 }'

@@ -14,7 +14,7 @@ const rounds = times(1, 10)
 const withNats = needing('nats-server in the PATH, or NATS_SERVER_BIN', natsServer)
 /** Name of the stream that has the log of the space `demo`. */
 const stream = 'MEUP_2'
-/** Envelopes of each sender in a burst, and milliseconds between bursts. */
+/** Envelopes of each sender in a burst, milliseconds between bursts, and milliseconds of load in each round. */
 const [burst, gap, loadMs] = [2, 10, 1000]
 
 const hashOf = (frames: readonly string[]): string =>

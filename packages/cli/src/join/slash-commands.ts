@@ -141,7 +141,6 @@ export function helpLines(): string[] {
   return ['Lines are messages; // begins a message with a slash. Ctrl+D leaves.', ...titled]
 }
 
-/** The message for an unknown command. */
 export function describeUnknownSlashCommand(word: string): string {
   const meant = suggest(word, commandNames)
   return `✗ there is no ${word}; ${meant === undefined ? '/help says what there is' : `did you mean ${meant}?`}`

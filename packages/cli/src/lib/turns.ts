@@ -26,7 +26,6 @@ export async function readRequestedTurns(
   return turn?.turn_number === number ? [turn] : []
 }
 
-/** Finds the author of the latest answer. */
 export async function findLatestAnswerer(http: HttpClient): Promise<string | undefined> {
   let looked = 0
   for await (const { context, correlationId, from } of http.readLog({
