@@ -133,7 +133,7 @@ export class SpaceClient extends BaseClient {
     return this.#spaceTools.callable(choices, (tool, args, options) => this.call(tool, args, options))
   }
 
-  /** Like `BaseClient.call`; the error of an unknown tool names the nearest one. */
+  /** Calls a tool, named as `participant/tool`, and returns its result. The error of an unknown tool names the nearest one. */
   override async call(tool: string, args: object = {}, options: CallOptions = {}): Promise<ToolResult> {
     try {
       return await super.call(tool, args, options)

@@ -16,7 +16,7 @@ const safety = {
 
 afterEach(() => void vi.restoreAllMocks())
 
-/** A connected client, and a function that returns what it sends for a draft. */
+/** A connected client, and a function that sends a draft and returns the envelope that the gateway receives. */
 async function seated(options: Pick<DialRequest, 'safety'> = { safety }) {
   const line = scriptedDial()
   const opening = SpaceClient.open(line.dial, { url: 'memory:', space: 'test', ...options })

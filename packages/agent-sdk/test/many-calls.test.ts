@@ -19,7 +19,7 @@ test('many calls at once with one signal are ended by it, and are no leak to Nod
   const ends = await Promise.allSettled(calls)
   expect(ends.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))
   expect(String(Object(ends[0]).reason)).toContain('enough')
-  // Waits for the next tick, in which Node would emit a warning.
+  // Node emits its warning of too many listeners for one signal in a later tick.
   await new Promise((resolve) => setImmediate(resolve))
   expect(warnings).toEqual([])
 })

@@ -191,7 +191,7 @@ describe('the MCP of a participant', () => {
     await using space = await createTestSpace({ participants })
     const [ana, shy] = await Promise.all([space.join('ana'), space.join('shy')])
     shy.tool('now', {}, () => 'now')
-    // Without `to`, so that shy is not an addressee, who would be allowed to answer.
+    // Without `to`: if the request were addressed to shy, shy could respond without a capability.
     const ask = () =>
       ana.send({
         kind: 'mcp.request',

@@ -32,7 +32,7 @@ async function crowd(queue?: TurnOptions['queue']) {
 const ask = (asker: SpaceClient, times: number) =>
   Promise.all(Array.from({ length: times }, (_, n) => asker.chat(`${n}`, { to: ['bot'] })))
 
-/** Ids of the messages that bot has refused to answer for lack of room. */
+/** Ids of the messages to which bot has replied that it is busy, because too many turns were open. */
 function refused(heard: EnvelopeRecorder, to: string): Set<string> {
   const chats = heard.all.filter(({ kind, from }) => kind === 'chat' && from === 'bot')
   for (const chat of chats) expect(chat.to).toEqual([to])

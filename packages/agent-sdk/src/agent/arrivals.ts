@@ -157,7 +157,10 @@ export class Arrivals implements ClientHandler {
     for (const { chat } of kept) this.#pass(chat)
   }
 
-  /** Passes a message to one handler. Reports exceptions, which come from callbacks of the program such as `trigger`. */
+  /**
+   * Passes a message to one handler. Reports exceptions, which come from callbacks of the program such as its function
+   * `answers`.
+   */
   pass(envelope: AnyEnvelope, receive: Receive): void {
     try {
       receive(envelope)

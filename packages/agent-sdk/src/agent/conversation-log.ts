@@ -34,8 +34,8 @@ interface Parts {
 }
 
 /**
- * The main conversation, as far as this participant may read it: messages received since the first use, and older ones read
- * from the log on demand.
+ * The chats outside of contexts (the main conversation), as far as this participant may read them: those received since the
+ * first use, and older ones read from the log on demand.
  */
 export class ConversationLog implements ClientHandler {
   readonly #client: BaseClient

@@ -27,7 +27,7 @@ export class AskedElicitations implements ClientHandler {
   readonly #isAnswering: () => boolean
   readonly #own = new Bounded<true>(maxOwn)
   readonly #onError: (error: unknown, request: Request) => void
-  /** Open elicitations by id. */
+  /** Elicitations that are not answered yet, by envelope id; `abort` informs the call's handler that no answer is needed. */
   readonly #open = new Map<string, { readonly question: Request; readonly abort: AbortController }>()
 
   constructor(

@@ -39,7 +39,8 @@ export function takeLatest(
 }
 
 /**
- * A message in the form of the `ai` package. A message of another participant begins with the sender's name, see `framingRule`.
+ * A message in the form of the `ai` package. A message of another participant begins with the sender's name, as in `ana:
+ * Hello`.
  */
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant'

@@ -87,8 +87,9 @@ export interface Reasoning extends AsyncDisposable {
   /** Calls a tool within this context. Throws `ToolError` if the tool fails. */
   call(tool: string, args: object, options: ToolCallOptions): Promise<ToolResult>
   /**
-   * The tools that this participant may call or propose within this context, see `SpaceClient.tools`. If the definition of an
-   * offered tool has changed, a thought reports that.
+   * The tools that this participant may call or propose within this context. `choices`: patterns of `participant/tool`, such as
+   * `files/read_*`; default: all tools of participants of kind `mcp`. If the definition of an offered tool has changed, a
+   * thought reports that.
    */
   tools(choices?: readonly string[]): Promise<readonly CallableTool[]>
   /** Calls several tools at once; results are in the order of the calls. */

@@ -30,7 +30,10 @@ export interface AgentRun {
 }
 
 export interface RunAgentOptions {
-  /** Selects the offered tools, as in `SpaceClient.tools`. */
+  /**
+   * Selects the offered tools with patterns of `participant/tool`, such as `files/read_*`; default: all tools of participants
+   * of kind `mcp`.
+   */
   readonly tools?: readonly string[]
   /** Metadata of the run, such as `{ model: 'gpt-5' }`. */
   readonly metadata?: object

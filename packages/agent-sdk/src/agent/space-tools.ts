@@ -36,7 +36,7 @@ const [maxTools, maxToolChars] = [1000, 8 * 1024 * 1024]
 /** The JSON-RPC code for unknown methods. */
 const methodNotFound = -32601
 
-/** Maximum characters of remembered tool definitions. */
+/** Maximum characters of the tool definitions that are remembered to notice when an offered tool changes. */
 const maxOfferedChars = 4e6
 
 /** The tools of the participants of a space. The list of another participant is requested once, and again after changes. */
@@ -110,7 +110,7 @@ export class SpaceTools implements ClientHandler {
       }))
   }
 
-  /** Like `compileChoices`, but `me` means this participant unless another one has that id. */
+  /** Compiles patterns of `participant/tool` to a predicate. `me` means this participant, unless another one has that id. */
   compile(
     choices: readonly ToolChoice[] | undefined,
     isDefault: (participant: string) => boolean,

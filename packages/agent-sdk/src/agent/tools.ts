@@ -414,7 +414,7 @@ export class Tools implements ClientHandler {
   }
 }
 
-/** Whether a request is an elicitation about a call, which the calling connection handles: see `AskedElicitations`. */
+/** Whether a request is an elicitation about a call. The connection that made the call handles it, not the tools. */
 const isAboutCall = ({ kind, payload, correlationId }: AnyEnvelope): boolean =>
   kind === Kind.mcpRequest && isElicitation({ ...payload }) && correlationId !== undefined
 

@@ -147,7 +147,7 @@ class OwnProposal implements Proposal {
     this.outcome.catch(() => {}) // A caller that does not await the outcome gets no unhandled rejection.
   }
 
-  /** Starts the expiry of the proposal, which is now in the log. */
+  /** Starts the timer that withdraws the proposal at its expiry. Called when the proposal is in the log. */
   begin(): void {
     const { expiresAt } = this.#terms
     if (expiresAt === undefined || this.#isDecided) return

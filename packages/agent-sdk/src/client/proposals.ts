@@ -337,7 +337,7 @@ class FairProposals implements CallStore<OpenProposal> {
 
 type ProposalEnvelope = EnvelopeOf<typeof Kind.mcpProposal>
 
-/** The mutable fields of an open proposal. */
+/** The fields of an open proposal that later envelopes change. */
 const getStanding = ({ usesLeft, rejectedBy, programEnded }: Call<unknown>) => ({
   ...{ usesLeft, rejectedBy },
   ...(programEnded && ({ programEnded } as const)),

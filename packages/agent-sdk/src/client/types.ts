@@ -79,7 +79,7 @@ export type ChatOptions = Omit<Draft, 'kind' | 'payload' | 'orPropose'> & {
   readonly mention?: string | readonly string[]
   /** Structured content of the message: any JSON. */
   readonly data?: unknown
-  /** Thinking level that agents with a model should use, see `turn.thinkingLevel`. */
+  /** How much a model that answers the message should think; absent: as in the settings of its agent. */
   readonly thinkingLevel?: ThinkingLevel
 }
 

@@ -228,7 +228,10 @@ export class HttpClient {
     return this.postJson<Link>('links')
   }
 
-  /** Returns the thread of an agent. An id of a thread is returned unchanged. */
+  /**
+   * Returns the id of an agent's thread, `space/agent`, under which its turns are listed. An id of a thread is returned
+   * unchanged.
+   */
   getThreadId(agent: string): string {
     return agent.includes('/') ? agent : `${this.target.space}/${agent}`
   }
@@ -261,14 +264,14 @@ async function* readPages<Page extends { readonly next?: number }>(
   } while (next !== undefined)
 }
 
-/** Lists the spaces that a token is valid for, or that admit guests [MEUP-11.14]. Rejects like `HttpClient`. */
+/** Lists the spaces that a token is valid for, or that admit guests [MEUP-11.14]. Rejects like the methods of `HttpClient`. */
 export const listSpaces = (url: string, token?: string): Promise<readonly string[]> =>
   request({ url, path: 'spaces', token }, async (response) => {
     const { spaces } = (await response.json()) as { spaces: readonly string[] }
     return spaces
   })
 
-/** Exchanges a one-time code for the token that it was created for [MEUP-11.13]. Rejects like `HttpClient`. */
+/** Exchanges a one-time code for the token that it was created for [MEUP-11.13]. Rejects like the methods of `HttpClient`. */
 export const exchangeLink = (url: string, code: string): Promise<ExchangedLink> =>
   request({ url, path: 'links/exchange', token: code, method: 'POST' }, async (response) => {
     return (await response.json()) as ExchangedLink

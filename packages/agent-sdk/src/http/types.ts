@@ -11,7 +11,7 @@ import type {
 import type { AnyEnvelope, ContextInfo, Detail, Erasure, ParticipantDetails } from '@meup/protocol'
 import type { OpenProposal } from '../client/proposal.js'
 
-/** The epoch of the log, and the seq of its last envelope. */
+/** The epoch of the log, an id that changes when the log is replaced, and the seq of its last envelope. */
 export interface LogPosition {
   readonly epoch: string
   readonly head: number
@@ -124,7 +124,8 @@ export interface AuditQuery {
 }
 
 /**
- * A step of the audit, with fields of its turn. The result of a call includes the capability that allowed the call, if logged.
+ * A row of the audit: a step of an agent, such as a thought, a call or its result, with fields of its turn. The result of a
+ * call includes the capability that allowed the call, if logged.
  */
 export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   readonly seq: number

@@ -37,7 +37,7 @@ interface Parts {
 
 interface Answerer {
   readonly dialogue: Dialogue
-  /** Called when raw reasoning of a model was not shown to participants. */
+  /** Called when raw reasoning of a model was not shown to participants, to inform the operator once how to show it. */
   onUnseen(model: string): void
   readonly memory: Memory
   /** Starts a separate conversation with the model, such as for a summary. */

@@ -13,7 +13,7 @@ interface SpentStep {
   readonly ms: number
 }
 
-/** Maximum steps that a conclusion lists individually. */
+/** Maximum steps whose tokens and duration the conclusion of a run lists individually. */
 const maxListedSteps = 100
 
 /** Counts the steps and tokens of a turn, and enforces their limits. */
@@ -72,7 +72,10 @@ interface DayBudgetParts {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Counts the tokens of an agent in the last 24 hours. Those from before its start are read from conclusions in the log. */
+/**
+ * Counts the tokens of an agent in the last 24 hours. Those from before its start are read from the log, where the conclusion
+ * of each run states its tokens.
+ */
 export class DayBudget {
   readonly #parts: DayBudgetParts
   /** The tokens of each step, oldest first. */

@@ -33,7 +33,7 @@ export interface CallToolsOptions {
 
 export interface CallOutcome {
   readonly results: readonly CallResult[]
-  /** Messages of calls that were invalid, such as calls of unknown tools. */
+  /** Error messages about invalid calls, such as calls of unknown tools. */
   readonly misuses: readonly string[]
 }
 

@@ -35,7 +35,7 @@ interface Recalling {
   onFailure(error: unknown): void
 }
 
-/** The first summary covers up to this multiple of the memory's size. */
+/** As long as there is no summary, messages up to this multiple of the memory's bounds are read, to be summarized. */
 const lookBack = 4
 /** Maximum characters of a summary, and its maximum part of the memory. */
 const [maxSummaryChars, summaryPart] = [8000, 1 / 2]

@@ -73,7 +73,7 @@ export interface AgentOptions extends ModelOptions, Pick<TurnOptions, 'answers' 
    * is replaced. `drop`: they are omitted.
    */
   readonly compact?: Compaction
-  /** As in `TurnOptions`; default 600,000. */
+  /** Also answers questions that were missed in this many recent milliseconds, oldest first; default 600,000. `false`: none. */
   readonly answerMissed?: number | false
   /** Maximum concurrent turns; default: no limit. */
   readonly concurrency?: number

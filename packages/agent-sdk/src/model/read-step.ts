@@ -78,7 +78,7 @@ function decideEnd(
   return end === 'broken' && reason === undefined && areWhole ? 'done' : end
 }
 
-/** A text block with its parts. */
+/** A block of the output, with its text separated into answer, thoughts in tags, and calls. */
 interface Separated<Attached> extends Said {
   readonly block: StepBlock<Attached>
 }

@@ -28,7 +28,7 @@ interface RecorderOptions {
 
 /** Maximum failed turns that are remembered until the notice to their asker is sent, to link it to the turn. */
 const maxFailed = 100
-/** Milliseconds for which links are collected before they are stored. */
+/** Milliseconds for which links between envelopes and commits are collected before they are stored. */
 const linkMs = 100
 
 /** Stores prompts, reasoning and answers of a model. If storing fails, the agent continues without a transcript. */
@@ -114,7 +114,10 @@ interface TurnKeeper {
   onFailure(turn: TurnRecorder): void
 }
 
-/** Records one turn. Its jobs run while the agent waits for the model or a tool; `settle` runs the remaining ones. */
+/**
+ * Records one turn. Masking and storing are queued as jobs, which run while the agent waits for the model or a tool; `settle`
+ * runs the remaining ones.
+ */
 export class TurnRecorder {
   readonly #options: RecorderOptions
   readonly #keeper: TurnKeeper

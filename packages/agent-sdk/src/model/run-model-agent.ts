@@ -42,7 +42,7 @@ interface ClientParts {
   readonly http: Pick<HttpClient, 'readLogPages'>
   /** Lists the tools of this participant as in `tools/list`. */
   listOwn(): Promise<readonly object[]>
-  /** Sets hooks that are used if the program defines none. */
+  /** Sets handlers for control requests, such as `clear`, that are used if the program defines none. */
   setDefaultHooks(hooks: ControlHooks): void
 }
 

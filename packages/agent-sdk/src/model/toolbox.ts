@@ -98,7 +98,10 @@ export class Toolbox {
     return asked
   }
 
-  /** Finds the tools, in a stable order: the prompt cache of providers requires that requests begin alike. */
+  /**
+   * Returns the tools that were `found` in the space, and those `kept` for the request. Their order is stable, because the
+   * prompt cache of providers requires that requests begin alike.
+   */
   async #find(patience: Patience): Promise<Record<'found' | 'kept', readonly SpaceTool[]>> {
     const isGiven = ({ participant, name }: SpaceTool): boolean =>
       participant === this.#self && this.#given.has(name)

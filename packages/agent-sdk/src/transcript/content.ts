@@ -14,7 +14,7 @@ export const Annotation = Type.Object(
 )
 export type Annotation = Static<typeof Annotation>
 
-/** The error code for an invalid value: of a value that a caller passed, or of a stored record. */
+/** The error code for invalid content: passed by a caller, or part of a stored record. */
 type Invalid = 'invalid_content' | 'invalid_record'
 
 /** Throws if the value does not match the schema, with the path of the first mismatch. */
@@ -140,7 +140,7 @@ const SummaryContent = Type.Object(
   {
     content_type: Type.Literal('summary'),
     text: Type.String(),
-    /** Epoch of the log with the messages. */
+    /** Epoch of the log with the messages: the id that changes when the log is replaced. */
     epoch: Type.String(),
     /** Seq of the last summarized message. */
     through: Type.Integer({ minimum: 0 }),

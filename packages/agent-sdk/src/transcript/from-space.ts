@@ -73,7 +73,7 @@ interface Thought {
   readonly context: string | undefined
 }
 
-/** Collects the main conversation of a space and the reasoning, from the envelopes that a reader receives. */
+/** Collects chats outside of contexts (the main conversation), and reasoning, from the envelopes that a reader receives. */
 class SpaceFold {
   readonly #view: RecordedSpace
   readonly #messages

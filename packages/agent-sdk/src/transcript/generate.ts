@@ -175,7 +175,7 @@ const fields = [
 
 const nothing = { reasoning: null, format: 'parsed', source: 'none', toolCalls: [], opaque: [] } as const
 
-/** Adds the field of the response that contained the reasoning, unless the client itself extracted another text. */
+/** Adds as metadata which field of the response contained the reasoning, unless the client itself extracted another text. */
 function described(
   found: FoundReasoning,
   { reasoning, source, redacted, truncated }: Extraction,

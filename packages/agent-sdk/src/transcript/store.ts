@@ -26,7 +26,10 @@ export interface TranscriptStore {
   append(drafts: readonly CommitDraft[]): readonly Commit[]
   /** Stores which envelopes resulted from which commits. */
   link(links: readonly CommitLink[]): void
-  /** The stored summaries, newest first; absent: after a restart, messages are summarized again. */
+  /**
+   * Summaries of messages that are too old for the agent's prompts, newest first; absent: after a restart, the agent has the
+   * messages summarized again.
+   */
   summaries?(): Iterable<Commit<SummaryContent>>
   close(): void
 }

@@ -101,7 +101,8 @@ describe.each(samples)('$name', ({ whole, stream, expected }) => {
     for (let length = 0; length <= stream.length; length += times(59, 1)) {
       const { extraction } = streamed(stream.slice(0, length))
       const { reasoning, text, toolCalls } = extraction
-      // Until a thought arrives, its summary may be the reasoning: in the samples the same text, with blank lines in it.
+      // If the stream breaks off before the complete thought, its summary is the reasoning. In the samples both have the same
+      // text, except for blank lines.
       expect(all.replace(/\n+/g, '\n')).toContain((reasoning ?? '').replace(/\n+/g, '\n'))
       const isHalfTag = text !== '' && '<think>'.startsWith(text)
       expect(isHalfTag || expected.text.startsWith(text)).toBe(true)

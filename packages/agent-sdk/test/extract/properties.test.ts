@@ -54,7 +54,7 @@ test('however a text with tags is split, it says the same', () => {
       for (const pieces of [split(content, cuts), content.split('')]) {
         const { extraction, events } = streamed([...pieces.map(delta), finish], { prefilled })
         expect(extraction).toEqual(whole)
-        // The events contain only characters of the text.
+        // The events invent no characters: each one occurs in the response.
         const characters = [...(said(events, 'reasoning') + said(events, 'text'))].filter(
           (each) => each.trim() !== '',
         )

@@ -5,7 +5,10 @@ import { DayBudget } from '../../src/model/budget.js'
 
 const hour = 3_600_000
 
-/** A day budget whose log contains conclusions from this many hours ago, latest first, one per page. */
+/**
+ * A budget of tokens per day. In its log, runs of the agent ended this many hours ago, latest first, and their conclusions
+ * state these tokens; one conclusion per page.
+ */
 function budgetAfter(conclusions: readonly (readonly [hoursAgo: number, tokens: object])[], limit = 100) {
   let now = Date.parse('2026-11-29T12:00:00Z')
   const asked: unknown[] = []

@@ -4,8 +4,8 @@ import { recordEnvelopes } from '../support/record-envelopes.js'
 import { listStory, stage } from './stage.js'
 
 /**
- * This test has a file of its own, so that the package is loaded while it runs, unless the worker has already loaded the
- * package for another file.
+ * This test has a file of its own, so that the package `ai` is imported while it runs, unless the worker has already imported
+ * it for another file.
  */
 test('what is asked while the package of models is loaded is answered then; who says more meanwhile gets one answer', async () => {
   const both = async () =>

@@ -208,7 +208,7 @@ const parts = {
   summary: { type: 'reasoning', summary: [{ type: 'summary_text', text: thought }] },
 }
 
-/** The field `reasoning` in the metadata of the conclusion, by treatment of thoughts. */
+/** How visible the thoughts were, according to the field `reasoning` in the metadata of the run, by their treatment. */
 const noted: Readonly<Record<ThoughtOutcome, string | undefined>> = {
   shown: 'summary',
   hidden: 'full',

@@ -343,7 +343,7 @@ const findWords = (body: unknown): string =>
     .map(([key, value]) => (typeof value === 'string' ? key : `${key}.${findWords(value)}`))
     .join()
 
-/** Whether the request is repeated immediately. */
+/** Whether a model agent repeats the request after a failure that the server sends in this way. */
 export const isAskedAgain = (habit: ErrorHabit): boolean =>
   'ends' in habit || ('status' in habit && (habit.status === 429 || habit.status >= 500))
 

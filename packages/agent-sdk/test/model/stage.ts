@@ -102,7 +102,7 @@ export const getToolCalls = ({ heard }: Pick<Stage, 'heard'>): unknown[] =>
 /** The messages of a request to the model. */
 export const getPrompt = (model: ScriptedModel, index: number) => model.requests[index]?.prompt ?? []
 
-/** The answer to an asker for an error of `NoAnswerError`. */
+/** The text of the chat that the asker gets if a turn fails with this `NoAnswerError`. */
 export const noAnswer = <Code extends keyof typeof noAnswerTexts>(
   code: Code,
   details: NoAnswerError<Code>['details'],

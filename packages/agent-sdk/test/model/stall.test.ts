@@ -22,7 +22,8 @@ describe('a model that says nothing more', () => {
     await here.heard.until(({ kind }) => kind === 'reasoning.start')
     clock.advance(59_000)
     expect(JSON.stringify(here.heard.all)).not.toContain('No word')
-    // The silence starts when the data is read, which may be some time after it was sent.
+    // The client measures the silence from its last read of the stream, possibly after the advance above. So the clock advances
+    // in steps until the notice is there.
     while (!JSON.stringify(here.heard.all).includes('No word')) {
       clock.advance(1000)
       await new Promise(setImmediate)

@@ -177,7 +177,7 @@ test('a participant that never lists its tools, and comes again and again, is wa
   const [ana, bot] = [await space.join('ana'), await space.join('bot')]
   const heard = recordEnvelopes(ana)
   let eve = await space.join('eve')
-  /** Lets eve leave and join again; called in each step. */
+  /** Lets eve leave and join again; the model does that in each of its steps. */
   const rejoin = async (): Promise<void> => {
     eve.close()
     eve = await space.join('eve')
@@ -197,6 +197,6 @@ test('a participant that never lists its tools, and comes again and again, is wa
     ({ kind, to, payload }) =>
       kind === Kind.mcpRequest && to?.includes('eve') && !payload.method.startsWith('notifications/'),
   )
-  // One request at the start of the agent, then at most one per second.
+  // The agent sends eve one request for its tools at the start, then at most one per second.
   expect(asked.length).toBeLessThanOrEqual(2 + ms / 1000)
 })

@@ -7,7 +7,7 @@ type Rule = (schema: Schema, isTop: boolean) => string | false
 
 const keysOf = (value: unknown): string[] => (isObject(value) ? Object.keys(value) : [])
 
-/** Rules of all providers. */
+/** Rules for tool schemas that every provider enforces. */
 const common: readonly Rule[] = [
   ({ type }, isTop) => isTop && type !== 'object' && 'type must be "object"',
   ({ required }) =>

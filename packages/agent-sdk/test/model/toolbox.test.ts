@@ -133,7 +133,7 @@ test('a tool has the same name whatever else there is', () => {
   expect(new Set(names).size).toBe(tools.length)
   for (const name of names) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,47}$/)
   for (const [at, tool] of tools.entries()) expect([...nameTools([tool]).keys()]).toEqual([names[at]])
-  // A tool whose plain name equals a hashed name gets another name.
+  // A tool whose own name equals the hashed name of another tool gets a different name for the model.
   const [, hashed = ''] = names
   expect([...nameTools([{ participant: 'a_b', name: hashed.slice('a_b__'.length) }]).keys()]).not.toContain(
     hashed,

@@ -74,7 +74,7 @@ describe('a call', () => {
     await transcript.generate()
     vi.restoreAllMocks()
     seen('return')
-    // Repetitions are ignored, because a step may access a property several times.
+    // Each entry counts once, because `generate` may read a property of the response several times.
     expect([...new Set(trace)]).toEqual([
       'compile',
       'call',

@@ -97,7 +97,7 @@ export class AiDialogue implements Dialogue {
   readonly #system: string
   readonly #level: ThinkingLevel | undefined
   readonly #conversation: ModelConversation
-  /** Notices already sent in this run, so that each is sent once. */
+  /** Notices to the asker that were already sent, such as that old messages are omitted: each is sent once. */
   readonly #notices = new Set<string>()
   #served: ServedModel
   /** Remaining fallback models, in order of preference. */
@@ -215,7 +215,7 @@ export class AiDialogue implements Dialogue {
     return { terms, system, messages, leftOut, tools: offered }
   }
 
-  /** Adapts the terms to a refusal. Returns whether a retry may succeed. */
+  /** Changes what further requests contain, by the server's message in a refusal. Returns whether a retry may succeed. */
   #adapt({ terms, system, messages, tools }: Request, { words }: ModelFailure): boolean {
     if (words === '') return false
     const fixed = countFixed(system, tools)

@@ -67,7 +67,7 @@ interface FailedRequest {
   getSent(): string
 }
 
-/** A failed request to a model, as input of `kinds`. */
+/** A failed request to a model, which each function in `kinds` recognizes or not. */
 interface Failed {
   readonly ai: Ai
   readonly error: unknown
@@ -75,7 +75,7 @@ interface Failed {
   readonly hasBegun: boolean
 }
 
-/** How the first matching kind describes a failure. */
+/** The description of a failure by the function in `kinds` that recognizes it. */
 interface Description
   extends Partial<Pick<ModelFailure, 'remedy' | 'words' | 'isPassing' | 'isBrokenOff' | 'waitMs' | 'cause'>> {
   readonly what: string

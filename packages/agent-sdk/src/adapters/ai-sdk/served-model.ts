@@ -4,7 +4,10 @@ import { listCredentials } from '../credentials.js'
 import { Liveness } from './liveness.js'
 import { adaptTerms, type Refused, type Terms, usualTerms } from './refusals.js'
 
-/** A model at its server, with the terms learned from refusals. Shared by all conversations of an agent. */
+/**
+ * A model at its server, with its terms: the features of requests that it accepts, as learned from refusals. Shared by all
+ * conversations of an agent.
+ */
 export class ServedModel {
   readonly name: string
   /** The provider in readable form: `anthropic`, or the address of a server. */
@@ -71,7 +74,10 @@ export class ServedModel {
     return this.#options.showMedia ?? takesInResults(this.kind, mediaType)
   }
 
-  /** Adapts the terms to a refusal. Returns whether they have changed, so that a retry makes sense. */
+  /**
+   * Changes which features further requests have, after the refusal of one. Returns false if nothing is left to change, so that
+   * a retry would be refused too.
+   */
   adapt(refused: Refused): boolean {
     const { returnsReasoning = this.#terms.returnsReasoning, ...changed } = adaptTerms(refused) ?? {}
     const isFree = this.#options.replayReasoning === undefined
