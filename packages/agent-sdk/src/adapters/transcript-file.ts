@@ -373,7 +373,10 @@ function findProblem(row: Row, parent: string | null, number: number): string | 
   }
 }
 
-/** Never released: garbage-collecting a database aborts Node 24.19 and newer if better-sqlite3 12 was compiled for it. */
+/**
+ * The first database is never released: garbage-collecting it aborts Node 24.19 and newer if better-sqlite3 12 was compiled for
+ * that version.
+ */
 let first: Database.Database | undefined
 
 /** Whether better-sqlite3 13 can be used: its prebuilt addons need Node-API 10 and crash Node 20. */

@@ -40,14 +40,14 @@ export class Arrivals implements ClientHandler {
   readonly #space: BaseClient
   readonly #parts: Parts
   readonly #receivers = new Set<Receive>()
-  /** Kept envelopes by id. */
+  /** Messages that wait for a handler, by envelope id. */
   readonly #kept = new Map<string, Kept>()
   #chars = 0
   readonly #replay = new ReplayEnd()
   #isTaken: boolean
   #willRelease = false
   #hasReported = false
-  /** Last seq of the log when this client connected. */
+  /** Last seq of the log when this client connected: only later messages can be reported as unhandled questions. */
   #head: number | undefined
   #cancelReport: (() => void) | undefined
 

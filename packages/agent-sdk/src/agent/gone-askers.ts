@@ -21,7 +21,7 @@ interface GoneAskersOptions {
  */
 export class GoneAskers implements ClientHandler {
   readonly #options: GoneAskersOptions
-  /** Functions that cancel the timers, by absent participant. */
+  /** Functions that cancel the timer after which an absent participant counts as gone, by participant. */
   readonly #left = new Map<string, () => void>()
 
   constructor(options: GoneAskersOptions) {

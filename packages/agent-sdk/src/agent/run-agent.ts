@@ -81,7 +81,7 @@ async function follow(run: Reasoning, { prompt, agent, live, choices }: Followed
   }
   const thoughts = new ThoughtStream((text) => run.thought(text), setLongTimeout, onError)
   let text = ''
-  /** The text before the pending calls, and the number of these calls. */
+  /** The agent's text before the pending calls, which is their default reason, and the number of these calls. */
   let [said, calls] = ['', 0]
   let telling = Promise.resolve()
   /** Sends thoughts and text that precede a call before the call itself, also if calls are concurrent. */

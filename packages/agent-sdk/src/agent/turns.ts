@@ -225,7 +225,7 @@ export class ClientTurn implements Turn {
         this.space.sendWhenAllowed(createNoAnswer(kind, text, about))
       const [, ...first] = questionsOf(this.trigger)
       await say(this.#about()).catch((error: unknown) => {
-        // If the notice was refused because of too many hops between agents, it can still answer the original question of a
+        // If this chat was refused because of too many hops between agents, it can still answer the original question of a
         // person [MEUP-7.4].
         if (first.length === 0) throw error
         return say({ ...this.#about(), correlationId: first })

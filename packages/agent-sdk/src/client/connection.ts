@@ -81,7 +81,7 @@ export class ClientConnection {
   #line: Line | undefined
   /** Aborted when the client stops waiting for the socket that is being opened. */
   #dialling = new AbortController()
-  /** Settles the wait for the welcome; `undefined` if there is none. */
+  /** Settles the promise that waits for the welcome; `undefined` = no welcome is awaited. */
   #welcomed: { resolve(): void; reject(error: Error): void } | undefined
   #lastSeq: number | undefined
   #epoch: string | undefined

@@ -396,7 +396,7 @@ function toOpenProposal(envelope: ProposalEnvelope): OpenProposal {
   }
 }
 
-/** Methods without a target: a capability for such a method allows no more than was proposed. */
+/** Methods whose params name no tool, prompt or resource as a target: a capability for one allows no more than was proposed. */
 const untargeted: ReadonlySet<string> = new Set([
   'initialize',
   'ping',

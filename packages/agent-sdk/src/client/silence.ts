@@ -1,6 +1,6 @@
 import { setLongTimeout } from './wait.js'
 
-/** Checks per limit, so that silence is detected with a delay of at most a tenth of the limit. */
+/** Number of checks within `limitMs`, so that silence is detected with a delay of at most a tenth of that time. */
 const looks = 10
 /** Milliseconds until a late check is repeated. */
 const repeatMs = 1000

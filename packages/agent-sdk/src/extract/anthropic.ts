@@ -22,7 +22,8 @@ export function anthropicReader(collector: ExtractionCollector): (chunk: Json) =
   function readMessage(message: Json): void {
     blocks = new Map()
     for (const content of records(message.content ?? [])) {
-      // Responses in OpenAI's form may contain thoughts in Anthropic's form; `readChoice` reads their other content.
+      // Responses in OpenAI's form may contain thoughts in Anthropic's form; the reader of that form, in chat.ts, reads the
+      // rest.
       if (content.type === 'thinking' || !('choices' in message))
         endBlock(begin(undefined, content), collector)
     }

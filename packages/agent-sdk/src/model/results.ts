@@ -74,7 +74,9 @@ export function showResult(result: ToolResult, { maxChars, takes }: ShowOptions)
   return { text: `${leave}${shown}`, media }
 }
 
-/** Maximum values of structured content that are searched in the text. */
+/**
+ * Maximum values of the structured content that are searched in a result's text; if there are more, only lengths are compared.
+ */
 const maxValues = 1000
 
 /** Whether a text contains all values of the structured content, in any form, so that it need not be added. */

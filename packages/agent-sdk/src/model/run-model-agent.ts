@@ -67,7 +67,7 @@ export async function runModelAgent(
   const toolbox = new Toolbox(space, options.tools, listOwn, (error) => resolved.onError(error, undefined))
   /** Turns that are running or wait in the queue. */
   const open = new Map<ClientTurn, Steering>()
-  /** Rejects if the start fails, to end `answerWith`; otherwise never settles. */
+  /** Rejects if the model cannot be loaded, to end the agent; otherwise never settles. */
   const failed = new Promise<never>((_, reject) => {
     opened.catch(reject)
   })

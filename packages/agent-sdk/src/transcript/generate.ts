@@ -185,7 +185,10 @@ function described(
   return { ...found, metadata: { source, ...(redacted && { redacted }), ...(truncated && { truncated }) } }
 }
 
-/** The items to send back. DeepSeek and similar models require their reasoning back with calls, even if it is empty. */
+/**
+ * Items that the next request sends back. DeepSeek and similar models require their reasoning back with calls, even if it is
+ * empty.
+ */
 function opaqueIn(
   { opaque, toolCalls, source, reasoning }: Extraction,
   response: unknown,

@@ -12,7 +12,6 @@ export function conversation(): Transcript {
   return transcript
 }
 
-/** Copies a value by encoding and parsing it as JSON. */
 export const json = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
 export const refusal = (code: TranscriptErrorCode, details = {}) =>

@@ -197,7 +197,8 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // An unknown finish reason means that the output may be incomplete, a missing one that the stream was cut off, a failure.
+    // With an unknown finish reason the output may be incomplete; without any, the stream was cut off, which counts as a
+    // failure.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }

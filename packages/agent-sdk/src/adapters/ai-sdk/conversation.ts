@@ -28,7 +28,7 @@ interface Selection {
 
 /** Minimum characters to which the result of a tool is shortened. */
 const minResultChars = 1000
-/** Characters that a file counts as, whatever its size. */
+/** Maximum characters that a file adds to the size of a request, however long its base64 is. */
 const fileChars = 4000
 
 /** The messages before a question, the question, and the later steps. Selects the part that fits the context of each model. */

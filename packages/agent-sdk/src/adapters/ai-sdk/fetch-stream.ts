@@ -16,7 +16,7 @@ export class NoStreamError extends Error {
 const maxChars = 4_000_000
 /** Matches the beginning of an event stream. An empty body counts as a stream. */
 const isStream = /^(?:$|:|data\b|event\b|id\b|retry\b)/
-/** Characters that `isStream` needs. */
+/** Characters of a response after which `isStream` can decide. */
 const shownChars = 6
 
 /**

@@ -93,7 +93,7 @@ export class ServedModel {
 type Effort = (typeof efforts)[ThinkingLevel]
 const efforts = { off: 'none', low: 'low', high: 'high' } as const satisfies Record<ThinkingLevel, string>
 
-/** Some addresses contain a key. */
+/** Keeps only the origin and path of an address: its other parts may contain a key. */
 function withoutKeys(address: string): string {
   if (!URL.canParse(address)) return address
   const { origin, pathname } = new URL(address)
