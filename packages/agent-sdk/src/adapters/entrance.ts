@@ -4,7 +4,10 @@ type Entrance = () => Promise<SpaceClient>
 
 let next: Entrance | undefined
 
-/** The next `connect()` call that names no gateway gets the client of `entrance`. The returned function cancels that. */
+/**
+ * The next `connect()` call that names no gateway gets the client that `entrance` creates, such as in a test space. The
+ * returned function cancels that.
+ */
 export function leadNextConnect(entrance: Entrance): () => void {
   if (next !== undefined) throw new Error('another program has not connected yet. Await its connect() first.')
   next = entrance

@@ -1,7 +1,7 @@
 import { schemaErrors } from '../agent/errors.js'
 import type { Checked, JsonSchema } from '../agent/schemas.js'
 
-/** With `allErrors`, Ajv generates flat code; otherwise its deeply nested code for a large schema would overflow the stack. */
+/** The option `allErrors` makes Ajv generate flat code; its nested code for a large schema would overflow the stack. */
 const settings = { allErrors: true, strict: false, validateFormats: false, logger: false } as const
 
 /** Compiles a validator; `what`: how error messages name the value. Rejects if the schema is invalid. */

@@ -26,9 +26,9 @@ export interface Turn {
   /** Set if the trigger was sent while this participant was away, and `answerMissed` started the turn. */
   readonly isMissed: boolean
   /**
-   * Earlier messages of the main conversation, read from the log: public ones, and in a private turn also private ones to or
-   * from its asker. Returns the latest messages within the bounds. If the log cannot be read, returns those that this client
-   * knows; `requestError` reports the reason.
+   * Earlier chats outside of contexts, read from the log: public ones, and in a private turn also private ones to or from its
+   * asker. Returns the latest messages within the bounds. If the log cannot be read, returns those that this client knows;
+   * `requestError` reports the reason.
    */
   history(bounds?: MemoryBounds): Promise<History>
   /**

@@ -143,7 +143,8 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
 
   /**
    * Approves the proposal, and grants the proposer the capability for the same method, tool and target, with any arguments or
-   * with those that match `arguments`. Rejects with `TypeError` if there is no such capability: see `getAlwaysCapability`.
+   * with those that match `arguments`. Rejects with `TypeError` if that would allow more than was proposed, such as for a
+   * proposal without addressee.
    */
   async allowAlways(id: string, options: AlwaysOptions = {}): Promise<Grant> {
     const { arguments: args, why, onElicitation, ...terms } = options

@@ -17,8 +17,8 @@ export interface HttpTarget {
 export type Fetch = (url: URL, init: RequestInit) => Promise<Response>
 
 /**
- * The address, identity and options of a connection. `after` resumes within `epoch`; `tail` requests the latest envelopes
- * [MEUP-5.2].
+ * The address, identity and options of a connection. `after`: the seq after which to resume in the log with the id `epoch`;
+ * `tail`: number of latest envelopes to receive [MEUP-5.2].
  */
 export interface DialRequest extends HttpTarget {
   readonly after?: number

@@ -29,14 +29,14 @@ export interface SpaceEvents {
   paused: [Pause]
   resumed: []
   /**
-   * No program will answer a message of this participant: the program of `agent` was the last one asked, and has ended. The next
-   * one does not receive the message [MEUP-13.26]. `ask()` also rejects.
+   * No program will answer a message of this participant: the program of `agent` was the last one asked, and has ended. The
+   * next program of `agent` does not receive the message [MEUP-13.26]. `ask()` also rejects.
    */
   unanswered: [{ readonly id: string; readonly agent: string }]
   /** The thoughts of a run were hidden or shown. */
   visibility: [VisibilityChange]
   reconnecting: [inMs: number, reason: string]
-  /** The tools of other participants may have changed: see `SpaceClient.tools`. */
+  /** The tools of other participants, or the right to call them, may have changed. */
   tools: []
   /** The log was replaced. The envelopes that follow start with the oldest one of the new log. */
   lost: [WelcomePayload]

@@ -91,11 +91,14 @@ export interface TurnQuery {
   readonly limit?: number
   /** Returns only turns that contain this envelope, given by its id, a unique prefix, or `#seq`. */
   readonly of?: string
-  /** Adds to each tool decision the size of its result, and to each turn the id of its answer. */
+  /** Adds to each tool call of a turn the size of its result, and to each turn the id of its answer. */
   readonly sizes?: boolean
 }
 
-/** A turn. With the query option `sizes` it has an `answer_id`, and its decisions a `size`. */
+/**
+ * A turn with its decisions, which are the tool calls. With the query option `sizes` it has an `answer_id`, and each decision a
+ * `size`.
+ */
 export type Turn = TurnInfo<ToolDecisionInfo & Partial<DetailedDecision>> & Pick<TurnDetail, 'answer_id'>
 
 export interface TurnPage {
@@ -143,8 +146,8 @@ export interface AuditStep extends Omit<ReasoningStep, 'source'>, RightInfo {
   /** The arguments of the call, masked and shortened. */
   readonly parameters?: unknown
   /**
-   * Digest of the rules that masked this step for the response: `redaction` of `system.space configured`; absent for steps
-   * whose text was masked before it was logged, such as thoughts.
+   * Digest of the rules that masked this step for the response, as in the field `redaction` of the envelope `system.space` with
+   * the event `configured`; absent for steps whose text was masked before it was logged, such as thoughts.
    */
   readonly redacted_by?: string
 }

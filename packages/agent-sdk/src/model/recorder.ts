@@ -44,7 +44,10 @@ export class Recorder {
     this.#options = options
   }
 
-  /** Starts the record of a turn. `trigger`: id of the message to answer. `context`: its run. */
+  /**
+   * Starts the record of a turn. `trigger`: id of the message to answer. `context`: path of the run in which the model works on
+   * it.
+   */
   begin(trigger: string, context: string | undefined): TurnRecorder {
     const place = { turn: trigger, ...omitUndefined({ context }) }
     return new TurnRecorder(this.#options, place, {

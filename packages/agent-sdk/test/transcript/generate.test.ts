@@ -74,7 +74,7 @@ describe('a call', () => {
     await transcript.generate()
     vi.restoreAllMocks()
     seen('return')
-    // Each entry counts once, because `generate` may read a property of the response several times.
+    // Repeated entries are removed, because `generate` may read a property of the response several times.
     expect([...new Set(trace)]).toEqual([
       'compile',
       'call',

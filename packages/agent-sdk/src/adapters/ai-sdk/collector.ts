@@ -197,8 +197,8 @@ export class Collector {
     this.#spent = { input, output, reasoning: outputTokenDetails.reasoningTokens ?? 0 }
     this.#reason = reason
     const ending = readEnding(reason ?? '') ?? endings[finishReason]
-    // With an unknown finish reason the output may be incomplete; without any, the stream was cut off, which counts as a
-    // failure.
+    // An unknown finish reason means that the output may be incomplete. A missing one counts as a failure: the stream was cut
+    // off.
     const isUnsure = ending === undefined && finishReason === 'other' && Boolean(reason)
     this.#end = isUnsure ? 'unsure' : ends[ending ?? 'failed']
   }

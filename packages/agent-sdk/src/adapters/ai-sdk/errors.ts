@@ -207,8 +207,8 @@ function describeCall(failed: Failed, error: APICallError): Description {
 const mayAdapt = (status: number): boolean => ![401, 402, 403, 408, 429].includes(status)
 
 /**
- * The failure in one public sentence: model, server, what happened, what to do. The original error becomes the cause, unless it
- * quotes a credential.
+ * The failure in one sentence, which all participants may read: model, server, what happened, what to do. The original error
+ * becomes the cause, unless it quotes a credential.
  */
 export function explainFailure({ what, remedy, cause }: ModelFailure, of: FailingModel, tries = 1): Error {
   const often = tries > 1 ? ` ${tries} times` : ''
