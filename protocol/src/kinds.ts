@@ -211,17 +211,17 @@ export function correlations(envelope: {
   return typeof correlationId === 'string' ? [correlationId] : correlationId
 }
 
-/** The fields that decide whether an envelope is guarded. */
+/** The fields that decide whether the guard, which masks secrets, has to scan an envelope. */
 interface Guardable {
   readonly kind: string
   readonly rationale?: string
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** The guarded part of a payload: `''` = all of it. @internal */
+/** The part of a payload in which the guard masks secrets: `''` = all of it. @internal */
 export type GuardedPart = '' | 'metadata'
 
-/** Whether an envelope has a guarded part, or lacks a required rationale [MEUP-6.1, 6.7]. */
+/** Whether the guard has to scan an envelope for secrets, or to note that a required rationale is missing [MEUP-6.1, 6.7]. */
 export const isGuarded = (envelope: Guardable): boolean =>
   envelope.rationale !== undefined || isToolRequest(envelope) || guardedPart(envelope) !== undefined
 

@@ -4,7 +4,7 @@ import type { SubscribePayload, VisibilityPayload } from './payloads.js'
 
 /** The owner of a run, and the participants that hide it. */
 export interface Hiding {
-  /** Owner of the run; `null` for a free path, which has none. */
+  /** Owner of the run; `null` for a path that envelopes name without a `reasoning.start` that opened it. */
   readonly owner: string | null
   readonly hiddenBy?: readonly string[]
 }

@@ -37,7 +37,7 @@ export interface Step {
   readonly closed?: number
 }
 
-/** Values of the names in a vector, such as `"$name"`. */
+/** The values that names in a vector, such as `"$name"`, have taken, by name. */
 export type Bindings = Map<string, unknown>
 
 /** Whether a value is as a vector expects: objects may have additional fields. Binds a name when it first occurs. */

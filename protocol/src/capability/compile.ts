@@ -36,8 +36,8 @@ const decisions: readonly Decision[] = Array.from({ length: patternLimits.capabi
 )
 
 /**
- * Maximum number of kinds whose candidates are cached, and maximum characters of a cached kind. Bounded, because kinds are
- * untrusted input.
+ * Maximum number of kinds for which the capabilities that may allow them are cached, and maximum characters of a cached kind.
+ * Bounded, because kinds are untrusted input.
  */
 const REMEMBERED_KINDS = 64
 const REMEMBERED_LENGTH = 128
@@ -112,7 +112,7 @@ function compile(
   const byKind = new Map<string, KindCandidates>()
 
   /**
-   * Returns the capabilities of the list that may allow envelopes of this kind. Uses its own budget, because the result is
+   * Returns the capabilities of the list whose pattern for `kind` matches this kind. Uses its own budget, because the result is
    * cached for checks with any budget.
    */
   function candidatesFor(kind: string): KindCandidates {
@@ -210,13 +210,16 @@ function compileAddressees(pattern: Node): AddresseesTest {
 }
 
 /**
- * The capabilities of a list for one kind, in one array. First come two signs (path and position of a character each), then for
- * each capability its characters at the two signs, its index, and its program. Comparing these characters rules most
- * capabilities out without running their programs.
+ * The capabilities of a list for one kind, in one array. First come two signs: each is a position in one text of the envelope,
+ * whose character there rules most capabilities out without running their programs. Then come, for each capability, the
+ * characters that it requires at the two signs, its index, and its program.
  */
 type Candidates = readonly (number | PayloadPath | ConditionProgram | undefined)[]
 
-/** The candidates for one kind, and the steps that it took to choose them. Each check is charged these steps. */
+/**
+ * The capabilities that may allow one kind, and the steps that it took to select them. Each check is charged these steps, also
+ * if the selection was cached.
+ */
 interface KindCandidates {
   readonly candidates: Candidates
   readonly steps: number
@@ -227,7 +230,9 @@ const WIDTH = 4
 /** Represents the position beyond the end of a text, which has no character. */
 const NONE = -2
 
-/** A capability, with the characters that it requires at the two signs of its kind (see `Sign`). */
+/**
+ * A capability, with the characters that it requires at the two positions that best distinguish the capabilities (see `Sign`).
+ */
 type Entry = readonly [here: number, there: number, index: number, program: ConditionProgram]
 
 function createEntry(conditions: Conditions, index: number, [one, other]: Signs): Entry {

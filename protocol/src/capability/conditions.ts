@@ -25,14 +25,14 @@ export interface Conditions {
 }
 
 /**
- * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and the
- * questions one after the other. Separate objects would each cost another cache miss when thousands of participants are checked
- * in turn.
+ * The conditions of one capability in a single array: its only addressee, the tests of addressees and context, and then five
+ * elements for each condition on the payload (`Question`). Separate objects would each cost another cache miss when thousands
+ * of participants are checked in turn.
  */
 export type ConditionProgram = readonly (number | string | PayloadPath | Test | AddresseesTest | undefined)[]
 
 const HEADER = 3
-/** Number of elements of a question: path, operation, head, tail, and `more`. */
+/** Number of array elements of a condition on the payload: path, operation, head, tail, and `more` of a `Question`. */
 const WIDTH = 5
 
 export const assemble = ({ only, to, context, questions }: Conditions): ConditionProgram => [
@@ -82,7 +82,7 @@ function isEach(only: string, to: readonly string[]): boolean {
   return to.length > 0
 }
 
-/** Whether a value passes the question at this index of the program. */
+/** Whether a value of the payload meets the condition (`Question`) that begins at this index of the program. */
 function passes(program: ConditionProgram, at: number, value: unknown, budget: StepBudget): boolean {
   const asked = program[at + 1] as number
   const head = program[at + 2] as string

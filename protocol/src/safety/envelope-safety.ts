@@ -36,9 +36,15 @@ const decoder = new TextDecoder()
 
 /** Maximum number of texts that are scanned in an envelope with findings. Further ones are withheld, to bound the cost. */
 const maxTexts = 256
-/** Maximum characters to scan per unit of remaining work, so that the work suffices for the survey of all texts together. */
+/**
+ * Maximum characters to scan per unit of remaining work, so that the work suffices for one scan of all texts together (the
+ * survey).
+ */
 const charsPerWorkUnit = 2
-/** Share of the remaining work for the survey. The rest is for scanning the texts one by one if the survey has findings. */
+/**
+ * Share of the remaining work for the survey, which scans all texts together. The rest is for scanning the texts one by one if
+ * the survey has findings.
+ */
 const surveyShare = 2 / 3
 /** Units of work to locate a text in its payload. */
 const workPerText = 1 / 2
@@ -112,7 +118,9 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
     return end === -1 ? texts : texts.slice(0, end)
   }
 
-  /** Whether the texts certainly have no findings; `false` if the remaining work does not suffice to find that out. */
+  /**
+   * Scans all texts together. Returns whether they certainly have no findings; `false` if the remaining work does not suffice.
+   */
   #survey(texts: readonly SpokenText[], speech: Speech, said: Said, meter: WorkMeter): boolean {
     const part = new WorkMeter(meter.left * surveyShare)
     try {
@@ -201,7 +209,10 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
   }
 }
 
-/** How to scan an envelope. `scanned`: number of texts that are scanned; `isClean`: whether the survey has found nothing. */
+/**
+ * How to scan an envelope. `scanned`: number of texts that are scanned; `isClean`: the scan of all texts together has found
+ * nothing.
+ */
 interface Scan {
   readonly scanned: number
   readonly isClean: boolean
@@ -228,7 +239,10 @@ function markWithheld(json: string, unscanned: number): string {
   return JSON.stringify({ ...payload, metadata: { ...(isObject && metadata), ...marks } })
 }
 
-/** Whether an envelope certainly has no findings, given the previous texts of its run. */
+/**
+ * Scans all texts of an envelope together. Returns whether they certainly have no findings, given the previous texts of the
+ * run.
+ */
 export type Survey = (texts: readonly SpokenText[], speech: Speech, said: Said, meter?: WorkMeter) => boolean
 
 /**

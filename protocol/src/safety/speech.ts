@@ -8,7 +8,9 @@ export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rat
 /** A text of an envelope that is guarded. */
 export interface SpokenText {
   readonly text: string
-  /** `rationale`, or the place of the text in the payload, as in `mapStrings`. */
+  /**
+   * `rationale`, or the path of keys to the text in the payload, such as `metadata/model`; elements of a list have its path.
+   */
   readonly place: string
   readonly isKey: boolean
 }
@@ -78,32 +80,37 @@ const vocabulary: ReadonlySet<string> = new Set([
 /** Maximum characters of a word in `vocabulary`. */
 const maxVocabularyChars = 16
 
-/** Places of prose. Their names do not label a value, unlike `metadata/password`. */
+/** Paths of fields that contain prose. Their names do not label a value, unlike `metadata/password`. */
 const unnamed: ReadonlySet<string> = new Set(['message', 'reason', 'rationale', 'references'])
 
 /** Characters at the end of a name that are used as a label. Bounded, because one name may label very many values. */
 const maxNameChars = 100
 
-/** Returns the label of a value, by which some secrets are recognized: `password: …`. Empty if the place is prose. */
+/**
+ * Returns the name of the text's field as a label, because some secrets are recognized by it: `password: …`. Empty for fields
+ * of prose.
+ */
 export function getLabel({ place, isKey }: SpokenText): string {
   if (isKey || unnamed.has(place)) return ''
   const end = place.slice(-maxNameChars)
   return `${end.slice(end.lastIndexOf('/') + 1)}: `
 }
 
-/** The texts of an envelope, joined for scanning. */
+/** The texts of an envelope, joined in three ways for scanning. */
 export interface Speech {
   /** All texts except keys, joined, so that a secret that is split over several texts is in one piece. */
   readonly spoken: string
-  /** The joined texts of each voice; see `getVoice`. */
+  /**
+   * The joined texts of each voice, by `getVoice`. A voice is one sender in one field, such as the messages of its thoughts.
+   */
   readonly voices: ReadonlyMap<string, string>
   /** All texts, one per line, including keys. Values appear once more after their labels. */
   readonly lines: string
 }
 
-/** Maximum number of voices of a run that are distinguished. */
+/** Maximum number of voices (a sender in a field) of a run that are distinguished. */
 const maxVoices = 16
-/** Maximum characters of a place that identifies a voice. Texts in longer places have no voice. */
+/** Maximum characters of the path of a field that counts as a voice. Texts in longer paths have no voice. */
 const maxPlaceChars = 100
 
 export function createSpeech(texts: readonly SpokenText[], from: string): Speech {
@@ -130,7 +137,9 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
   return { spoken, voices, lines: lines.join('\n') }
 }
 
-/** Returns a key for texts that continue each other: those of one sender in one place. Keys and nested texts have none. */
+/**
+ * Returns the key of a text's voice: the texts of one sender in one field continue each other. Keys and nested texts have none.
+ */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
   isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
@@ -151,10 +160,10 @@ export const noTail: Tail = { said: '', seams: [], isProse: true }
 export const isSameTail = (one: Tail, other: Tail): boolean =>
   one === other || (one.said === other.said && one.seams.join() === other.seams.join())
 
-/** The recent texts of a run as sent: all together, and by voice. */
+/** The end of the recent texts of a run as sent: of all texts together, and of each voice. */
 export interface Said {
   readonly all: Tail
-  /** A voice is one sender in one place, such as the messages of its thoughts. */
+  /** By `getVoice`; a voice is one sender in one field, such as the messages of its thoughts. */
   readonly voices: ReadonlyMap<string, Tail>
 }
 
@@ -163,8 +172,8 @@ const nothingSaid: Said = { all: noTail, voices: new Map() }
 const maxRuns = 1000
 
 /**
- * Remembers the recent texts of each run: a secret that is split over several texts is found when the last one completes it
- * [MEUP-6.2]. In memory only.
+ * Remembers the end of the recent texts of each run or, without a run, of each sender: a secret that is split over several
+ * texts is found when the last one completes it [MEUP-6.2]. In memory only.
  */
 export class RecentlySaid {
   readonly #tailOf: TailOf
@@ -178,7 +187,7 @@ export class RecentlySaid {
     return this.#runs.get(run) ?? nothingSaid
   }
 
-  /** Adds the texts of an envelope. `spoken`: all of them joined; `voices`: those of each voice. */
+  /** Adds the texts of an envelope. `spoken`: all of them joined; `voices`: the joined texts of each sender and field. */
   add(run: string, spoken: string, voices: ReadonlyMap<string, string>): void {
     const said = this.#runs.get(run)
     const before = said?.all ?? noTail
@@ -186,7 +195,7 @@ export class RecentlySaid {
     const all = copyTail(this.#tailOf(before, spoken))
     for (const [voice, words] of voices) {
       const own = kept.get(voice) ?? noTail
-      // If there is only one voice, as usual, its tail is that of the run.
+      // If only one sender has written in only one field, as usual, the end of its texts is the end of the run's texts.
       const isAll = words === spoken && isSameTail(own, before)
       setNewest(kept, voice, isAll ? all : copyTail(this.#tailOf(own, words)), maxVoices)
     }
