@@ -18,14 +18,16 @@ import {
 } from '@meup/protocol'
 import { type Attributes, createAttributes, type SpanScope, type TraceSpan } from './span.js'
 
-/** Weight of a call whose span is finished. It is kept, because later envelopes may still refer to it. */
+/**
+ * Memory of a call whose span is finished, in characters. Such calls are kept, because later envelopes may still refer to them.
+ */
 const endedWeight = 1000
 
 /** Makes a span of each tool call: from its proposal or request to its outcome. */
 export class CallSpans {
   readonly #scope: SpanScope
   readonly #traces: Traces
-  /** Calls by id; `null` = the span of the call is finished. */
+  /** The calls by id, with the data for their spans; `null` = the span is finished. */
   readonly #calls = new Calls<OpenCall | null>({
     reduce: (change, envelope) => this.#reduce(change, envelope),
     store: new RecentCalls({ open: 16e6, over: 10e6, weigh: ({ data }) => data?.weight ?? endedWeight }),

@@ -10,7 +10,7 @@ import {
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import type { Attributes, TraceSpan } from './span.js'
 
-/** The operator's log. */
+/** The log of the process that exports, such as the gateway: its methods for two levels. */
 interface Log {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void

@@ -45,7 +45,7 @@ export class SpanScope {
     this.#traces = traces
   }
 
-  /** The context, unless it is a free path: only opened contexts have spans. */
+  /** The context if a `reasoning.start` opened it. Others, which envelopes only name, have state `free` and no span. */
   getOpened(context: string): ContextView | undefined {
     const view = this.#contexts.get(context)
     return view === undefined || view.state === 'free' ? undefined : view

@@ -5,8 +5,8 @@ testFoldFixtures('telemetry', {
   // Skips fixtures that begin with a welcome: this fold reads a log, which contains none.
   skips: ({ welcome }) => welcome !== undefined,
   knows: { calls: ['state'] },
-  // Only tool calls have spans, and only when they have ended. A fulfilled proposal shares the span of the request that fulfils
-  // it.
+  // Expects only facts that spans show: those about tool calls that have ended. A fulfilled proposal shares the span of the
+  // request that fulfils it.
   forgets: (id, fact) => /^x/.test(id) || ['open', 'fulfilled'].includes((fact as { state: string }).state),
   read: ({ envelopes }) => {
     const fold = createTraceFold({ space: 'demo', epoch: 'epoch' })

@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('telemetry', {
   knows: { contexts: ['owner', 'state'] },
-  // Only contexts that have ended have spans.
+  // Expects no facts about open contexts: a context gets its span when it ends.
   forgets: (_, fact) => 'state' in fact && fact.state === 'open',
   // Skips fixtures that begin with a welcome: this fold reads a log, which contains none.
   skips: ({ welcome }) => welcome !== undefined,
