@@ -22,9 +22,9 @@ export const chargeReading = (meter: Meter, characters: number): void =>
 
 /** Approximate maximum costs of closer examinations, in units. */
 const costs = {
-  /** Examining one word of a built-in rule. */
+  /** Examining one occurrence of a built-in rule's keyword. */
   rule: 5 / 4,
-  /** Examining one word of an operator's rule. */
+  /** Examining one occurrence of the keyword of an operator's rule. */
   match: 6,
   /** Normalizing one character. */
   change: 1 / 2,

@@ -77,7 +77,7 @@ const charsBehind = 128
 
 /** Maximum characters of a word that are examined. */
 const maxWordChars = 4096
-/** Characters before a word in which its label may be. */
+/** Characters before a word in which its label, such as `password:`, may be. */
 const labelChars = 64
 /** Keywords with smaller gaps between them are examined together. */
 const maxGapChars = 512

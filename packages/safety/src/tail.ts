@@ -120,7 +120,7 @@ export const mayNameGoOn = (before: string, text: string): boolean =>
 /** A preceding text in which a secret may begin. */
 export interface SecretBeginning {
   readonly before: string
-  /** Whether `before` begins at a boundary between two texts, rather than with the whole tail. */
+  /** Whether `before` begins at a boundary between two texts, so that it lacks the earlier part of a word. */
   readonly isCut: boolean
 }
 

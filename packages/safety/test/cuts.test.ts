@@ -38,7 +38,7 @@ const emptyCase = { family: '', group: '', place: '', notation: '', text: '' }
 
 /**
  * One of this many secrets may be recognized only after a part of it was shown: passphrases, which are recognized by their
- * words, and prefixes that no rule has.
+ * words, and tokens with prefixes that no rule contains.
  */
 const oneIn = 500
 /** If this many consecutive characters of a secret are visible, the test fails. */

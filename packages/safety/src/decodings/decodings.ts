@@ -55,13 +55,13 @@ function different(view: Decoding, source: Decoding, meter: Meter): Decoding[] {
   return [excerpt(view)]
 }
 
-/** Characters before and after a change that may belong to the same secret, besides the rest of a word. */
+/** Characters before and after a decoded part that may belong to the same secret, besides the rest of a word. */
 const contextChars = 256
 
-/** Reduces a decoded text to its changes and their surroundings, because the unchanged rest is scanned anyway. */
+/** Reduces a decoded text to the decoded parts and their surroundings, because the unchanged rest is scanned anyway. */
 const excerpt = (view: Decoding): Decoding => decode(view, (text) => gaps(text, view.changes))
 
-/** Replaces the text between changes by a line break. */
+/** Replaces the text between the decoded parts and their surroundings by a line break. */
 function gaps(text: string, changes: readonly Span[]): Replacement[] {
   const between: Replacement[] = []
   let read = 0

@@ -1,7 +1,7 @@
 import type { Span } from '../spans.js'
 import { matchAt } from './detector.js'
 
-/** Minimum characters of a value after a notation that is weak evidence. */
+/** Minimum characters of a value after a notation that is weak evidence of a value, such as a dash or a blank. */
 export const weak = 16
 
 /** A notation between a name and its value, nearly always on one line, and the minimum characters of a value after it. */

@@ -7,7 +7,7 @@ import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './lo
 const harmless =
   /(?:^|[^a-z])(?:by|com|over|sur|tres|old|rsa|dsa|gpg|pgp|ecdsa|pub|public|publishable|primary|foreign|sort|cache|partition|idempotency|dedup\w*|hash|commit|etag|websocket|row|range|shard|lookup|index|unique|composite|object|hot|translation|message|i18n|page|next|prev|previous|continuation|cursor|sync|resume|ssh|host|fingerprint|natural|surrogate|checksum|label)$/i
 
-/** Maximum characters of a name that are examined. */
+/** Maximum characters of a secret's name, such as `stripe_api_key`, that are examined. */
 const maxNameChars = 48
 
 /** Matches a redaction mark up to the end of its rule's name. */
@@ -40,7 +40,7 @@ const reversed =
 /** Matches the fingerprint of a commit, of a public key, or of a cache entry after its name. */
 const fingerprint = /^[\da-f]{40}$|[^\da-f].*[\da-f]{40}/i
 
-/** A value after a name, with the notation that leads to it. */
+/** A value that follows the name of a secret, with properties of the notation between them. */
 interface Place {
   readonly value: string
   /** Minimum characters of the value in this notation. */

@@ -9,30 +9,30 @@ interface Look {
   readonly from: number
   /** Offset of the boundary between two consecutive texts, if there are two. */
   readonly seam?: number
-  /** Whether the first word of the text may have begun in an earlier text. */
+  /** Whether the first word of the text may be the rest of a word that began in an earlier text. */
   readonly isCut: boolean
 }
 
 /**
- * Detects one kind of secret. `reach`, `hasBlanks` and `looksBack` decide how much text around a word is searched: a wrong
+ * Detects one kind of secret. `reach`, `hasBlanks` and `looksBack` decide how much text around a keyword is searched: a wrong
  * value loses secrets, while a missing one only costs time.
  */
 export interface Detector {
   readonly name: string
   readonly action: LeakAction
-  /** Words around which the detector searches, ignoring case; empty = it searches the whole text. */
+  /** Keywords around which the detector searches, ignoring case; empty = it searches the whole text. */
   readonly words: readonly string[]
-  /** Whether examining one word takes a microsecond at most. */
+  /** Whether examining one occurrence of a keyword takes a microsecond at most. */
   readonly isQuick?: boolean
-  /** Minimum number of consecutive non-blank characters of a match, from the word on; absent = unknown. */
+  /** Minimum number of consecutive non-blank characters of a match, from the keyword on; absent = unknown. */
   readonly reach?: number
-  /** Whether a match may contain blanks after the word; absent = yes. */
+  /** Whether a match may contain blanks after the keyword; absent = yes. */
   readonly hasBlanks?: boolean
-  /** Whether text before the word matters; absent = yes. */
+  /** Whether text before the keyword matters; absent = yes. */
   readonly looksBack?: boolean
-  /** Whether matches begin with one of the words; absent = no. */
+  /** Whether matches begin with one of the keywords; absent = no. */
   readonly beginsSecrets?: boolean
-  /** Finds secrets around the given words, sorted by start; if the detector has no words, in the whole text. */
+  /** Finds secrets around the occurrences `words` of its keywords, sorted by start; without keywords, in the whole text. */
   find(text: string, words: readonly Span[], look: Look): readonly Span[]
 }
 
@@ -43,7 +43,7 @@ const footerEnd = '----'
 export const endOfToken = (text: string, end: number): number =>
   text.endsWith(footerEnd, end) ? end : (matchAt(/(?<=[\w-])[\w-]*/y, text, end) ?? end)
 
-/** Maximum characters of a label. */
+/** Maximum characters of a label, such as `password: `. */
 const maxLabelChars = 64
 
 /**

@@ -9,16 +9,16 @@ import { merge, type Secret } from './secret.js'
 /** A text, and what is known about it before the search for secrets. */
 export interface SearchedText {
   readonly text: string
-  /** Occurrences of the detectors' words in the text. */
+  /** Occurrences of the detectors' keywords in the text. */
   readonly hits: readonly Hit[]
   /** Offset of the boundary to the preceding text: only secrets across it are searched. */
   readonly seam?: number
-  /** Whether a word of the preceding text may continue in this text. */
+  /** Whether the first word of `text` may be the rest of a word or a name that began in an earlier text. */
   readonly isCut: boolean
 }
 
 interface Finder {
-  /** Finds the words of detectors in a text; grouped by rank, sorted by start. */
+  /** Finds the keywords of all detectors in a text; grouped by detector, sorted by start. */
   hitsIn(text: string): readonly Hit[]
   /**
    * Finds every secret in a text and its decoded versions, unsorted, possibly overlapping. The rank of a secret is the index of
@@ -29,7 +29,7 @@ interface Finder {
 
 export function compileFinder(detectors: readonly Detector[]): Finder {
   const hitsIn = shareKeywords(detectors)
-  /** Ranks of the detectors without words, which search the whole text. */
+  /** Indexes (`rank`) of the detectors without keywords, which search the whole text. */
   const wordless = detectors.flatMap(({ words }, rank) => (words.length === 0 ? [rank] : []))
 
   // Separate arrays, because reading a field of detectors, which have many hidden classes, is slow in V8.
@@ -37,12 +37,13 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   const lookBack = detectors.map(({ looksBack = true }) => looksBack)
   const beginSecrets = detectors.map(({ beginsSecrets = false }) => beginsSecrets)
 
-  /** Whether a secret found at a word may extend over a position. */
+  /** Whether a secret that is found at a keyword may extend over the offset `place`. */
   const mayCross = ({ rank, start }: Hit, place: number, text: string): boolean =>
     start < place ? haveBlanks[rank] === true || isVisible(text, start, place + 1) : lookBack[rank] === true
 
   /**
-   * Finds tokens across a boundary up to the end of the text that begin with a detector's word: they may be incomplete secrets.
+   * Finds tokens across the boundary `seam` up to the end of the text that begin with a detector's keyword: they may be
+   * incomplete secrets.
    */
   function begunTokens(text: string, hits: readonly Hit[], seam: number): Secret[] {
     const found: Secret[] = []
@@ -102,7 +103,10 @@ const minPrefixChars = 4
 const common = /^(?:(.)\1*|api-|key-)$/i
 const oneToken = /^[\w.+/=~-]+$/
 
-/** Extends a secret to the end of its token, but not beyond the boundary if the secret ends before it. */
+/**
+ * Extends a secret to the end of its token, but not beyond the boundary to the preceding text (`seam`) if the secret ends
+ * before it.
+ */
 function wholeToken(view: Decoding, secret: Span, seam: number | undefined): Span {
   const whole = view.origin({ start: secret.start, end: endOfToken(view.text, secret.end) })
   const isDone = seam !== undefined && view.origin(secret).end <= seam
@@ -120,12 +124,12 @@ function addsMereWord(text: string, secret: Secret, known: readonly Secret[]): b
   return word.test(text.slice(secret.start, inside.start))
 }
 
-/** A detector's word in a text, with the detector's rank. */
+/** An occurrence of a detector's keyword in a text. `rank`: index of the detector. */
 export interface Hit extends Span {
   readonly rank: number
 }
 
-/** Selects the words within a part of the text, with offsets in that part. */
+/** Selects the keywords within a part of the text, with offsets in that part. */
 export function hitsWithin(hits: readonly Hit[], from: number, to: number): readonly Hit[] {
   if (hits.length === 0) return hits
   const inside = hits.filter(({ start, end }) => start >= from && end <= to)
@@ -134,13 +138,15 @@ export function hitsWithin(hits: readonly Hit[], from: number, to: number): read
     : inside.map(({ start, end, rank }) => ({ start: start - from, end: end - from, rank }))
 }
 
-/** Number of bits of a character's class, see `classes`. */
+/**
+ * Number of bits of a character's class (see `classes`): few, so that the classes of three characters make a small array index.
+ */
 const bits = 6
-/** Number of characters by which words are looked up. */
+/** Number of characters, from the beginning of a keyword, by whose classes keywords are looked up. */
 const looked = 3
 const mask = 2 ** (bits * looked) - 1
 
-/** A word of detectors, their ranks, and the class of its fourth character (`next`) if it has one. */
+/** A keyword, the indexes of the detectors that have it, and the class of its fourth character (`next`) if it has one. */
 interface Word {
   readonly word: string
   readonly ranks: readonly number[]
@@ -149,10 +155,12 @@ interface Word {
 
 type Keywords = (text: string) => readonly Hit[]
 
-/** The search that was compiled last: most spaces of a gateway have the same words, and one search takes 0.6 MB and 30 ms. */
+/**
+ * The search that was compiled last: most spaces of a gateway have the same keywords, and one search takes 0.6 MB and 30 ms.
+ */
 let latest: { readonly key: string; readonly search: Keywords } | undefined
 
-/** Like `compileKeywords`; shares the search with the previous caller if it had the same words. */
+/** Like `compileKeywords`; shares the search with the previous caller if it had the same keywords. */
 export function shareKeywords(detectors: readonly Pick<Detector, 'words' | 'reach'>[]): Keywords {
   const key = JSON.stringify(detectors.map(({ words, reach }) => [words, reach]))
   if (latest?.key !== key) latest = { key, search: compileKeywords(detectors) }
@@ -160,16 +168,18 @@ export function shareKeywords(detectors: readonly Pick<Detector, 'words' | 'reac
 }
 
 /**
- * Compiles the lower-case words of detectors to a single-pass search that ignores case and only examines positions at which a
- * word may begin. Skips an occurrence if a blank comes before the `reach` of its detector, except at the end of the text, which
- * may continue.
+ * Compiles the lower-case keywords of detectors to a single-pass search that ignores case and only examines positions at which
+ * a keyword may begin. Skips an occurrence if a blank comes before the `reach` of its detector, except at the end of the text,
+ * which may continue.
  */
 export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 'reach'>[]): Keywords {
   const reaches = Uint8Array.from(detectors, ({ reach = 0 }) => reach)
   const ranksOf = new Map<string, number[]>()
   for (const [rank, { words }] of detectors.entries())
     for (const word of words) ranksOf.set(word, [...(ranksOf.get(word) ?? []), rank])
-  /** Classes by character code; class 0 = the character is in no word. */
+  /**
+   * Class of each character, by its code: the characters of keywords are numbered from 1 to 63, repeatedly; 0 = in no keyword.
+   */
   const classes = new Uint8Array(0x10000)
   for (const [index, letter] of [...new Set([...ranksOf.keys()].join('').split(''))].entries()) {
     for (const each of [letter, letter.toUpperCase()])
@@ -179,11 +189,11 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
     at < text.length ? (classes[text.charCodeAt(at)] ?? 0) : 0
 
   /**
-   * Index in `words` of the list of words that may begin with three characters, by the classes of these characters; 0 = none. A
-   * word of fewer characters is in several lists.
+   * Index in `words` of the list of keywords that may begin with three characters, by the classes of these characters; 0 =
+   * none. A keyword of fewer characters is in several lists.
    */
   const begun = new Uint16Array(mask + 1)
-  /** Bit set by the classes of three characters: whether any word may begin with them. Small enough for the CPU cache. */
+  /** Bit set by the classes of three characters: whether any keyword may begin with them. Small enough for the CPU cache. */
   const isBegun = new Uint32Array((mask + 1) >> 5)
   const words: Word[][] = [[]]
   for (const [word, ranks] of ranksOf) {
@@ -201,13 +211,13 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
     }
   }
 
-  /** Occurrences by rank, during one search. */
+  /** Occurrences of keywords by the index of the detector, during one search. */
   const found: Hit[][] = detectors.map(() => [])
   let ranks: number[] = []
   /** Position of the next blank, or of the end of the text. */
   let blankAt = -1
 
-  /** Compares the words of a list with the text at `start`. */
+  /** Compares the keywords of a list with the text at `start`. */
   function look(text: string, start: number, list: number): void {
     const behind = classAt(text, start + looked)
     for (const { word, ranks: all, next } of words[list] ?? []) {
@@ -228,7 +238,7 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
     ranks = []
     blankAt = -1
     let seen = 0
-    // Continues beyond the end of the text, with class 0, because a word is looked up after its third character.
+    // Continues beyond the end of the text, with class 0, because a keyword is looked up after its third character.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
       if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)
@@ -243,10 +253,10 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
 
 const noHits: readonly Hit[] = []
 
-/** Maximum characters of a word that is compared in a loop; longer words are compared as strings. */
+/** Maximum characters of a keyword that is compared in a loop; longer ones are compared as strings. */
 const maxLoopChars = 8
 
-/** Whether the text has a lower-case word at a position, ignoring case. */
+/** Whether the text has a lower-case keyword at a position, ignoring case. */
 function standsAt(word: string, text: string, start: number): boolean {
   if (word.length > maxLoopChars && text.startsWith(word, start)) return true
   for (let at = 0; at < word.length; at++) {

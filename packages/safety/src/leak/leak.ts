@@ -6,7 +6,7 @@ import type { Detector } from './detector.js'
 import { compileFinder, type Hit, hitsWithin, type SearchedText } from './finder.js'
 import { findMarks, isMarked, merge, replaceSecrets, type Secret } from './secret.js'
 
-/** Masks the secrets in a text that directly follows `before`, which is already published. */
+/** Masks the secrets in a text that directly follows `before`, the end of the previous texts, which are already published. */
 export type LeakDetector = (text: string, before: Tail, meter: Meter) => { text: string; findings: Finding[] }
 
 /** Compiles detectors. If secrets overlap, the first detector gives the name; blocking detectors take precedence. */
@@ -23,7 +23,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     return found.filter((secret) => !isMarked(part.text, secret, marks))
   }
 
-  /** Finds secrets that begin in `before` and end in the text. `hits`: the detectors' words in both texts. */
+  /** Finds secrets that begin in `before` and end in the text. `hits`: occurrences of the detectors' keywords in both texts. */
   const secretsAcross = (
     { before, isCut }: SecretBeginning,
     text: string,

@@ -104,7 +104,7 @@ function isWordlike(text: string): boolean {
 }
 
 const codeA = 97
-/** Minimum number of letter pairs for a decision, in all and per character of the value. */
+/** Minimum number of letter pairs for distinguishing words from random letters, in all and per character of the value. */
 const minPairs = 4
 const minPairsPerChar = 0.2
 /** Minimum average score of the letter pairs in words; random letters rarely reach it. */

@@ -4,7 +4,7 @@ export interface PatternNeeds {
   readonly reach: number
   /** Whether a match may contain blanks. */
   readonly hasBlanks: boolean
-  /** Whether a match may occur in pure prose: see `isProse`. */
+  /** Whether a match may occur in pure prose, that is in a text of words without signs of a secret (see `isProse`). */
   readonly matchesProse: boolean
 }
 
