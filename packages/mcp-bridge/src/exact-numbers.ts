@@ -8,7 +8,10 @@ import { getNumberText, omitUndefined, parseExact, stringifyExact } from '@meup/
 /** Key in `_meta` of a call for its arguments as JSON, used if the SDK's copy has lost digits. */
 const argumentsKey = 'meup/arguments'
 
-/** Prepares the params of a call for `readExactArguments`. */
+/**
+ * Adds the arguments of a call as JSON to `_meta` of its params, if the SDK would lose digits of them. `readExactArguments`
+ * reads them.
+ */
 export function keepExactArguments(params: Readonly<Record<string, unknown>>, args: object): object {
   const { [argumentsKey]: _, ...meta } = isObject(params._meta) ? params._meta : {}
   const json = stringifyExact(args)
@@ -18,7 +21,9 @@ export function keepExactArguments(params: Readonly<Record<string, unknown>>, ar
     : { ...params, _meta: { ...meta, ...(!isExact && { [argumentsKey]: json }) } }
 }
 
-/** Returns the arguments of a call with exact numbers. */
+/**
+ * Returns the arguments of a call with exact numbers: those in `_meta` that `keepExactArguments` has added, otherwise `args`.
+ */
 export function readExactArguments<Args extends object>(
   args: Args,
   meta: Readonly<Record<string, unknown>> = {},

@@ -1,7 +1,7 @@
 /** Limits of logged lines per server: burst, and lines per second on average. */
 const [burstLines, linesPerSecond] = [1000, 50]
 
-/** Forwards lines to the operator's log within the limits, and logs the number of dropped ones. */
+/** Forwards lines to `log` within the limits, and logs the number of dropped ones. */
 export function limitLines(log: ((line: string) => void) | undefined): (line: string) => void {
   let lines = burstLines
   let at = Date.now()

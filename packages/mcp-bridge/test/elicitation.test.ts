@@ -97,7 +97,7 @@ test('where a server does not say whom it asks, nobody is asked while several ca
   silent.catch(() => {})
   const onElicitation = answering(window)
   const ask = { method: 'elicitation/create' }
-  // Both calls take the same way, one after the other, so this one reaches the server while the call of eve is open.
+  // The bridge relays both calls in the order of their requests, so this one reaches the server while the call of eve is open.
   const declined = await ana.request('hall', 'tools/call', { name: 'ask', arguments: ask }, { onElicitation })
   expect(declined).toMatchObject({ answer: { result: { action: 'decline' } } })
   expect(onElicitation).not.toHaveBeenCalled()

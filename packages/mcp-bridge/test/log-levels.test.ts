@@ -23,7 +23,7 @@ async function logged(asker: SpaceClient): Promise<unknown[]> {
 }
 
 test('a log level is that of who has set it: others get what they got', async () => {
-  // Over HTTP, each message is on the stream of its call, so the caller is known.
+  // Over HTTP, each message is on the stream of its call, so the bridge knows to whom it belongs.
   const { ana, eve } = await bridged({ name: 'talker', url: (await serveHttp('sessions')).url })
   expect(await logged(eve)).toEqual(['debug', 'info', 'error'])
   await setLevel(ana, 'error')

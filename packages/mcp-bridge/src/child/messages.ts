@@ -14,7 +14,10 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null
 }
 
-/** Messages to the reaper, one JSON object per line. The end of the stream means that the parent process has ended. */
+/**
+ * Messages to the reaper, the process that runs the command, one JSON object per line. The end of the stream means that the
+ * parent process has ended.
+ */
 export type Order = { readonly start: StartOrder } | { readonly stop: { readonly graceMs: number } }
 
 /** Messages from the reaper, one JSON object per line. */
@@ -23,11 +26,14 @@ export type Report =
   | { readonly failed: { readonly code: string; readonly reason: string } }
   | { readonly exited: ChildExit }
 
-/** The file descriptor of the lifeline in the reaper. Node marks it close-on-exec, so the command does not inherit it. */
+/**
+ * The file descriptor in the reaper of the lifeline, the socket to its parent. Node marks it close-on-exec, so the command does
+ * not inherit it.
+ */
 export const LIFELINE_FD = 3
 
 /**
- * Limit of a message in either direction. High, because both processes are trusted, and a start order contains a whole
- * environment.
+ * Limit of a message between the reaper and its parent. High, because both processes are trusted, and a start order contains a
+ * whole environment.
  */
 export const LIFELINE_LIMIT = { maxBytes: 64 * 1024 * 1024, longer: 'fail' } as const

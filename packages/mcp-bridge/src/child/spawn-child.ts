@@ -75,8 +75,8 @@ export async function spawnChild(options: SpawnChildOptions): Promise<Supervised
   const { reaper, group, lifeline } = await startReaper(stdio)
   const gone = once(reaper, 'exit')
   const order = (message: Order) => void lifeline.write(`${JSON.stringify(message)}\n`)
-  // The order is sent over the lifeline, because the environment may contain secrets, and must not affect the reaper's own
-  // Node.
+  // Sends the command and its environment over the lifeline (the socket to the reaper) rather than as environment of the
+  // reaper: it may contain secrets, and must not affect the reaper's own Node.
   const run = randomUUID()
   order({ start: { command, args, env, cwd: resolve(cwd), run } })
 

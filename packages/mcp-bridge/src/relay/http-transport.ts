@@ -43,9 +43,14 @@ interface Sent extends Attempt {
   readonly inner: StreamableHTTPClientTransport
   readonly id: RequestId | undefined
   readonly isRepeated: boolean
-  /** Set when a message about this one has arrived: the server has accepted this message, so it is not sent again. */
+  /**
+   * Set when the server has sent a message about this one, such as its progress: it has accepted this one, which is not sent
+   * again.
+   */
   hasNews: boolean
-  /** Messages of the reply with exact numbers, which the SDK has not delivered yet. */
+  /**
+   * Messages of the reply as received, with exact numbers, until the SDK delivers its own copies, whose numbers may be rounded.
+   */
   readonly unread: JSONRPCMessage[]
   /** Set if the message was sent again, so that the end of this reply is ignored. */
   isReplaced: boolean
@@ -77,7 +82,7 @@ export function httpTransport({
     end = (reason) => resolve({ reason })
   })
   let isClosed = false
-  /** The `initialize` request, for starting a new session. */
+  /** The `initialize` request of the handshake, which is sent again to start a new session. */
   let initializeRequest: JSONRPCRequest | undefined
   let renewal: Promise<void> | undefined
   let onHandshakeMessage = (_message: JSONRPCMessage): boolean => false

@@ -15,7 +15,10 @@ const aboutSession =
   /\bsession\b.{0,40}\b(?:not|unknown|invalid|expired|terminated|closed|ended|gone|lost|missing|no longer|unrecognized)\b|\b(?:no|not|unknown|invalid|expired|missing|terminated|unrecognized|stale)\b.{0,30}\bsession\b/i
 const aboutHandshake = /\b(?:not|before)\b.{0,15}\binitiali[sz](?:ed|ation)\b|\buninitiali[sz]ed\b/i
 
-/** Excludes statuses that concern credentials (401, 403), and those of a proxy without a server (502 to 504). */
+/**
+ * Whether a refusal with this status may concern the session: not the credentials (401, 403), nor a proxy without a server (502
+ * to 504).
+ */
 const isOther = (status: number): boolean => ![401, 403, 502, 503, 504].includes(status)
 
 /** The MCP specification requires 404. The other forms are used by SDKs and servers. */

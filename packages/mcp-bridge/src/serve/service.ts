@@ -28,7 +28,7 @@ export interface ServedSpace {
  */
 export type Era = 'legacy' | 'modern'
 
-/** Identifies the question or call that a client resumes; sent to the client and back. */
+/** The `requestState` of a form: the client sends it back with the filled-in form, to continue this question or call. */
 export interface ResumeState {
   readonly id: string
 }

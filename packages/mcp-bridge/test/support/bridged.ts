@@ -9,7 +9,7 @@ interface Server {
   readonly env?: Record<string, string>
 }
 
-/** A space with ana, who receives everything, an agent `bot`, and MCP servers behind bridges. `servers`: by participant. */
+/** A space with ana, who receives everything, an agent `bot`, and MCP servers as participants. `servers`: by participant. */
 export async function bridged(servers: Record<string, Server>, capabilities: readonly Capability[] = ['*']) {
   const names = Object.keys(servers)
   const seats = Object.fromEntries(names.map((name) => [name, { kind: 'mcp', capabilities: ['mcp.*'] }]))

@@ -17,7 +17,9 @@ interface Options {
   readonly visibility?: 'everyone' | 'addressees'
 }
 
-/** A space with ana, which is served over HTTP as the participant `desktop`. */
+/**
+ * A space with the participant ana, and an MCP server over HTTP whose clients act in the space as the participant `desktop`.
+ */
 export async function serveSpace({ desktop = ['*'], more = {}, visibility = 'everyone' }: Options = {}) {
   const space = await createTestSpace({
     participants: { ana: ['*'], desktop, library: ['mcp.*'], ...more },

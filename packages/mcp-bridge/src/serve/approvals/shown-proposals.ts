@@ -1,9 +1,12 @@
 import { Bounded } from '@meup/folds'
 
-/** Maximum entries. If an entry was dropped, its proposal has to be shown again. */
+/** Maximum pairs of a client and a proposal. If a pair was dropped, the proposal has to be shown to the client again. */
 const maxEntries = 10_000
 
-/** The number of characters that were shown from the beginning of each proposal, by client. */
+/**
+ * For each client and proposal, the number of characters that were shown from its beginning: a client may approve only what it
+ * was shown completely.
+ */
 export class ShownProposals {
   readonly #ends = new Bounded<number>(maxEntries)
 

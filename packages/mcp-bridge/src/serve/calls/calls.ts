@@ -5,12 +5,12 @@ import { Bounded } from '@meup/folds'
 import type { McpRequestPayload } from '@meup/protocol'
 import { type ElicitRequestFormParams, isSpecType } from '@modelcontextprotocol/server'
 
-/** Maximum calls; the oldest are dropped, because their clients may never resume them. */
+/** Maximum calls that are kept for clients to resume; the oldest are dropped, because their clients may never do so. */
 const maxCalls = 1000
 
 const declined: ElicitResult = { action: 'decline' }
 
-/** An MCP request of a client that waits for a call. */
+/** Callbacks of the client's MCP request that currently waits for a call. */
 interface Listener {
   onProgress(progress: {
     readonly progress: number

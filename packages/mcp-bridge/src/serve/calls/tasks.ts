@@ -4,7 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { serveError } from '../errors.js'
 import type { Elicitation } from './calls.js'
 
-/** Maximum open tasks per client, and maximum remembered tasks. */
+/** Maximum open tasks per client, and maximum tasks of all clients that are kept. */
 const [maxOpenTasks, maxKnownTasks] = [100, 1000]
 /** Maximum characters of kept results. Results of older tasks are read from the log. */
 const maxResultChars = 32 * 1024 * 1024
@@ -27,7 +27,7 @@ export interface TaskState {
   readonly pollInterval: number
 }
 
-/** The work of a task: a call or a question. */
+/** The work of a task: a call of a participant's tool, or a question to the space. */
 export interface TaskWork {
   /** Never rejects: errors become results with `isError`, as for ordinary calls. */
   readonly result: Promise<CallToolResult>
@@ -112,7 +112,10 @@ interface BeginOptions {
 
 /** The tasks of all clients, by the id of the envelope that started the work. */
 export class Tasks {
-  /** Envelopes that started tasks of earlier processes, as found in the log. */
+  /**
+   * Envelopes that started tasks of earlier processes of this server, by task id: found in the log once, and kept for the next
+   * request.
+   */
   readonly begun = new Bounded<AnyEnvelope>(maxKnownTasks)
   readonly #known = new Map<string, Known>()
   #resultChars = 0

@@ -7,7 +7,7 @@ export type ListName = 'tools' | 'prompts' | 'resources'
 type Listener = (changed: ListName | (string & {})) => void
 
 const defaultThrottleMs = 250
-/** Namespaces of envelopes that the audit contains. */
+/** Namespaces of the envelopes that the audit shows, so that such an envelope changes the audit resource. */
 const audited: ReadonlySet<string> = new Set(
   [Kind.chat, Kind.reasoningStart, Kind.mcpRequest].map(namespaceOf),
 )
@@ -74,7 +74,7 @@ function getContextPath(context: string): string[] {
   return parent === undefined ? [context] : [context, ...getContextPath(parent)]
 }
 
-/** The URIs of the resources of a space. */
+/** The URIs of the resources that the space itself offers to MCP clients, and of those of its participants. */
 export interface Uris {
   /** The common prefix of all URIs. */
   readonly base: string

@@ -8,7 +8,7 @@ const changeMs = 1000
 const settleMs = 100
 
 interface ListChangesOptions {
-  /** Reads a list again and passes it to `give`. */
+  /** Reads a list again, and passes it to `give`, which stores it for the next comparison. */
   readonly read: (list: ListName) => Promise<unknown>
   /** Called when a list for clients has changed. */
   readonly onChange: (list: ListName) => void

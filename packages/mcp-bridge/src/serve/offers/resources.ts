@@ -140,7 +140,7 @@ export async function relayed<Value>(working: Promise<Value>, uri?: string): Pro
   }
 }
 
-/** Maximum envelopes, steps or contexts in a resource: the limit of one gateway response. */
+/** Maximum envelopes, audit steps or contexts in a resource: the limit of one gateway response. */
 const maxItems = 1000
 /** Maximum turns that are searched for the one with a given answer, latest first. */
 const maxTurnsSearched = 100

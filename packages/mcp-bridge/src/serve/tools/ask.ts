@@ -75,7 +75,7 @@ export function addAsk(
   addTool(tools, 'ask', asking, handle, begin)
 }
 
-/** Sends a new question, or returns the one that the client resumes, after applying the user's decision. */
+/** Sends a new question, or returns the one that the client resumes, after applying its user's decisions about proposals. */
 async function getQuestion(
   service: SpaceService,
   decisions: ClientApprovals,
@@ -98,8 +98,8 @@ async function getQuestion(
 }
 
 /**
- * Waits for a proposal to decide before the answer arrives. Returns its form; the client repeats the call with the filled-in
- * form.
+ * Waits until a proposal is open that the client's user may decide, or the question is answered. Returns the form for the
+ * proposal; the client repeats the call with the filled-in form. `undefined` = the answer came first.
  */
 async function getInterruption(
   { approvals, stateCodec }: SpaceService,

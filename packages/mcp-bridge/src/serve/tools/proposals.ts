@@ -90,7 +90,8 @@ export function addProposals(
     const decisions = getApprovals(context)
     const approve = (): Promise<ToolOutcome> =>
       approveFor(server, service, decisions, { ...args, era }, context)
-    // The proposal was approved before: the client repeats the call after its user has filled in a form of the proposed tool.
+    // The proposal was approved before: the client repeats this call after its user has filled in a form that the proposed tool
+    // sent.
     if (context.mcpReq.requestState() !== undefined) return approve()
     approvals.view(id)
     if (decision === 'approve') return approve()

@@ -20,7 +20,10 @@ export interface SentQuestion {
   readonly answer: Promise<Answer>
   /** Called with thoughts about the question and with parts of its answer; `undefined` = no client is waiting. */
   listener: ((report: string) => void) | undefined
-  /** Ids of proposals for which the client's user need not be asked: they were open before, or the user was already asked. */
+  /**
+   * Ids of proposals about which the client's user is not asked: they were open before the question, or the user was already
+   * asked.
+   */
   readonly seen: Set<string>
   /** Cancels the question, and notifies its addressees. */
   cancel(reason: string): void
@@ -36,10 +39,12 @@ interface Asking {
   readonly seen: Iterable<string>
 }
 
-/** Maximum questions; the oldest are dropped, because their clients may never resume them. */
+/** Maximum questions that are kept for clients to resume; the oldest are dropped, because their clients may never do so. */
 const maxQuestions = 1000
 const maxThoughtChars = 2000
-/** Minimum characters of a reported part of an answer, except of the first part; maximum number of parts. */
+/**
+ * Minimum characters of a part of an answer that is reported as progress, except of the first part; maximum number of parts.
+ */
 const [minPartChars, maxParts] = [100, 100]
 
 /** The questions of all MCP clients. A question may stay open longer than the MCP request that sent it. */

@@ -26,7 +26,7 @@ interface ToolsOptions {
   readonly client: string
 }
 
-/** Serves the tools of the space itself, and the tools of participants as `participant__tool`. */
+/** Serves the space's own tools, such as `ask`, and the tools of participants as `participant__tool`. */
 export function serveTools(
   server: McpServer,
   service: SpaceService,

@@ -21,7 +21,7 @@ const explaining = describeTool<WhyArgs>({
   annotations: { readOnlyHint: true },
 })
 
-/** Default number of steps, chosen so that a model can read them. */
+/** Default number of steps in an explanation of what led to an envelope, chosen so that a model can read them. */
 const defaultSteps = 40
 
 export function addWhy(tools: OwnTools, { space }: SpaceService): void {

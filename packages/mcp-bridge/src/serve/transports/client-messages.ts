@@ -48,7 +48,7 @@ export function readClientMessages(text: string): ({ message: JSONRPCMessage } |
   })
 }
 
-/** Maximum characters of a message in the operator's log. */
+/** Maximum characters of an invalid message that are quoted in the log of the serving program. */
 const maxTextChars = 200
 
 /** Treats `null` as absent, except in the arguments of a tool. Removes members that JSON-RPC does not define. */
