@@ -18,7 +18,7 @@ export interface BatchHead {
 interface Head extends BatchHead {
   readonly v: 1
   readonly rows: readonly Fields[]
-  /** Lengths of the bodies; -1 = an erased row, of which only the leaf is left. */
+  /** Lengths of the bodies; -1 = an erased row, of which only the leaf, the hash of its former content, is left. */
   readonly sizes: readonly number[]
 }
 

@@ -27,7 +27,7 @@ export interface Nats {
   readonly manager: JetStreamManager
   /** Like `manager`, with a timeout of `promptMs`, for requests that are repeated if they fail. */
   readonly prompt: JetStreamManager
-  /** The key-value bucket that names the sequencing gateway of each space. */
+  /** The key-value bucket with the leader of each space, the gateway that writes its log. */
   readonly owners: KV
   readonly replicas: number
   readonly contact: Contact

@@ -40,10 +40,13 @@ const maxRows = 512
 const maxRowBytes = 16 * 1024
 /** How long `recover` retries while NATS is unavailable, and its pause between attempts. */
 const [recoverTimeoutMs, retryMs] = [3000, 100]
-/** How long a following gateway waits for an erasure by the sequencing one. */
+/** How long a following gateway waits until the leader, which writes the stream, has erased a row. */
 const eraseTimeoutMs = 5000
 
-/** The messages of the stream that contain a row: the original one, and its rewritten version. */
+/**
+ * The messages of the stream that contain a row: the original one, and the one that was rewritten without the bodies of erased
+ * rows.
+ */
 interface InStream {
   readonly original: StoredBatch | undefined
   readonly rewritten: StoredBatch | undefined
@@ -68,7 +71,7 @@ interface JetStreamLogParts {
 export class JetStreamLog implements EnvelopeLog {
   readonly epoch: string
   readonly #parts: JetStreamLogParts
-  /** A write waits for the previous one. */
+  /** The last write to the stream, for which the next one waits. */
   #lastWrite: Promise<unknown> = Promise.resolve()
   #shown: number
   /** The reason why appends are refused until `recover`. */
@@ -217,7 +220,10 @@ export class JetStreamLog implements EnvelopeLog {
     return done
   }
 
-  /** The drafts as chained rows; throws if they do not continue the log. */
+  /**
+   * The drafts as rows with their hashes, each of which includes the previous one; throws if the drafts do not continue the
+   * log.
+   */
   #sealed(drafts: readonly DraftEntry[]): Row[] {
     const { replica } = this.#parts
     const fresh = new Set<string>()

@@ -121,7 +121,7 @@ const silenceCacheMs = 2000
 class HealthProbe {
   readonly #ask: (gateway: string, timeoutMs: number) => Promise<unknown>
   readonly #asking = new Map<string, Promise<boolean>>()
-  /** When each silent gateway was last probed. */
+  /** By gateway: when it was last probed without an answer. It counts as silent for `silenceCacheMs` from then on. */
   readonly #silent = new Map<string, number>()
 
   constructor(ask: (gateway: string, timeoutMs: number) => Promise<unknown>) {

@@ -5,7 +5,7 @@ import { type Nats, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
 import type { StreamNames } from './streams.js'
 
-/** The message that announces a pruning. */
+/** The message that announces a pruning: the removal of the rows up to `through`, which a snapshot replaces. */
 interface PruningRecord {
   readonly epoch: string
   readonly through: number
@@ -20,7 +20,9 @@ interface PruningRecord {
 
 const partBytes = 256 * 1024
 
-/** The prunings of one space, as the stream records them. */
+/**
+ * The prunings of one space, as the stream records them: each removes the oldest rows of the log, which a snapshot replaces.
+ */
 export class Prunings {
   readonly #nats: Nats
   readonly #place: StreamNames

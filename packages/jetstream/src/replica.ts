@@ -31,7 +31,7 @@ export class Replica {
     this.#writeBehind = new WriteBehind((rows) => file.append(space, rows))
   }
 
-  /** Called when the file cannot be written: appends are refused until `recheck`. */
+  /** Called when the file cannot be written: from then on, `append` rejects until `recheck`. */
   set onFailure(listener: () => void) {
     this.#writeBehind.onFailure = listener
   }
@@ -154,7 +154,7 @@ class WriteBehind {
     this.#store = store
   }
 
-  /** Called when rows could not be stored: `add` rejects until `forget`. */
+  /** Called when rows could not be stored: from then on, `add` rejects until `forget` has dropped them. */
   onFailure: () => void = () => {}
 
   /** Adds rows; waits only if the file does not keep up. Rejects if earlier rows could not be stored. */

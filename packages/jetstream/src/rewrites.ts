@@ -8,8 +8,8 @@ import { removeMessage, type StoredBatch } from './subject-log.js'
 const wrongLastSequence = 10071
 
 /**
- * Batches rewritten without their erased rows; each replaces a removed message [MEUP-10.10]. Each batch has its own subject, of
- * which only the last message is valid.
+ * Batches rewritten without the bodies of their erased rows; each replaces a removed message [MEUP-10.10]. Each batch has its
+ * own subject, of which only the last message is valid.
  */
 export class Rewrites {
   readonly #nats: Nats
@@ -65,7 +65,7 @@ export class Rewrites {
     }
   }
 
-  /** The first row of each rewritten batch, in order. */
+  /** The first seq of each rewritten batch, ascending. */
   async #firsts(): Promise<number[]> {
     const { stream, rewritten } = this.#place
     const { state } = await this.#nats.manager.streams.info(stream, { subjects_filter: `${rewritten}.*` })

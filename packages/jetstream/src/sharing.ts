@@ -10,13 +10,16 @@ import type { Prunings } from './prunings.js'
 import type { Replica } from './replica.js'
 import type { SubjectLog } from './subject-log.js'
 
-/** Interval of the checks by which a follower finds out whether it lacks rows, and whether the leader is alive. */
+/**
+ * Interval of the checks by which a following gateway finds out whether its replica lacks rows, and whether the leader is
+ * alive.
+ */
 const probeMs = 1000
-/** Checks between two searches for a pruning whose announcement was lost. */
+/** Number of these checks until a follower reads whether the leader has pruned the log, in case the announcement was lost. */
 const checksPerPruning = 60
-/** Milliseconds without an answer after which the leader is probed. */
+/** Milliseconds without an answer to a request, after which a follower checks whether the leader is alive. */
 const slowAnswerMs = 250
-/** Milliseconds without a server after which a leader steps down, without waiting for a failed write. */
+/** Milliseconds without a NATS server after which a leader steps down, without waiting for a failed write. */
 const cutOffMs = 5000
 
 interface SharingParts {
@@ -30,10 +33,13 @@ interface SharingParts {
   readonly prunings: Prunings
 }
 
-/** Determines which gateway sequences a space, and exchanges messages with the other gateways. */
+/**
+ * Determines which gateway is the leader of a space, which assigns the seqs and writes the log, and exchanges messages with the
+ * others.
+ */
 export class Sharing implements SharedLog<Row> {
   readonly #parts: SharingParts
-  /** Runs a task; after `join`, in turn with the log's own writes. */
+  /** Runs a task: at once or, after `join`, when the log's earlier writes have ended. */
   #inTurn: (task: () => Promise<void>) => Promise<void> = (task) => task()
   #fence = (): void => {}
   #owner = ''
@@ -42,9 +48,9 @@ export class Sharing implements SharedLog<Row> {
   #stopMail = (): void => {}
   #probe: NodeJS.Timeout | undefined
   #checks = 0
-  /** Received messages of the stream that are not handled yet. */
+  /** Received messages of the stream, with their sequence (`at`), that are not handled yet. */
   #waiting: { readonly at: number; readonly data: Uint8Array }[] = []
-  /** Rejects each request that the leader has not answered. */
+  /** One function for each request that the leader has not answered; it rejects the request if the leader is lost. */
   readonly #pendingRequests = new Set<(error: LogError) => void>()
   #isClosed = false
 

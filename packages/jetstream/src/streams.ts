@@ -21,7 +21,7 @@ export interface StreamNames {
   /** The subject of the records of prunings. */
   readonly pruned: string
   readonly snapshots: string
-  /** The beginning of the subjects of rewritten batches, which lack the erased rows. */
+  /** The beginning of the subjects of rewritten batches, which lack the bodies of erased rows. */
   readonly rewritten: string
 }
 

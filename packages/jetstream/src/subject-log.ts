@@ -6,7 +6,7 @@ import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './conne
 import { streamTexts } from './errors.js'
 import type { StreamNames } from './streams.js'
 
-/** One message of a space's subject. */
+/** One message of a space's subject, which contains a batch of rows of the log. */
 export interface StoredBatch {
   /** The message's sequence in the stream, which several spaces share. */
   readonly at: number

@@ -7,7 +7,7 @@ import { openNats, withNats } from '../nats.js'
 
 const participants = { ana: ['*'], ben: ['chat'], cem: ['chat'], dia: ['chat'] }
 
-/** Two gateways of one space; the first one sequences it. */
+/** Two gateways that share the log of one space: the first one writes it, the second one follows. */
 async function two() {
   const { store } = await openNats()
   const stores = [await store(), await store()] as const

@@ -15,7 +15,7 @@ const response = (id: string, bytes: number): Sent => ({
   payload: { result: { content: [{ type: 'image', data: 'iVBO'.repeat(bytes / 4) }] } },
 })
 
-/** Two gateways of one space; the second one follows. */
+/** Two gateways that share the log of one space: the first one writes it, the second one follows. */
 async function two(more?: string) {
   const { store } = await openNats(more === undefined ? {} : { more })
   const one = await start({ participants, store: await store() })

@@ -8,7 +8,7 @@ import { type StartOptions, start } from '../../../gateway/test/support.js'
 import { chat, invite, kick } from '../../../gateway/test/trust.js'
 import { openNats, withNats } from '../nats.js'
 
-/** Two gateways of one space; the first one sequences it. */
+/** Two gateways that share the log of one space: the first one writes it, the second one follows. */
 async function two(options: Partial<StartOptions> = {}) {
   const { store } = await openNats()
   const stores = [await store(), await store()] as const
