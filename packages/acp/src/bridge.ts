@@ -34,7 +34,7 @@ const defaultStartTimeoutMs = 120_000
 const maxSessions = 32
 /** Maximum unknown session ids that are reported. */
 const maxUnknown = 100
-/** Maximum remembered sessions of sub-agents. */
+/** Maximum sub-agents whose parent session is remembered. */
 const maxOwners = 1000
 /** The message of a sub-agent's run if its parent prompt is unknown. */
 const unknownParent = 'A sub-agent asks. Which prompt it belongs to is not known.'
@@ -59,7 +59,7 @@ export interface CodingAgentOptions {
   readonly sessions?: 'shared' | 'asker'
   /**
    * Reaction if the agent runs a tool without permission and without the capability: `stop` (default) ends the agent, `report`
-   * only reports it publicly.
+   * only sends a chat about it to everyone.
    */
   readonly unasked?: 'stop' | 'report'
   /** Milliseconds until a permission request expires; default 600,000. */
@@ -68,7 +68,7 @@ export interface CodingAgentOptions {
   readonly startTimeoutMs?: number
   /** Connects as the agent's participant; called once the agent has started. */
   readonly connect: () => Promise<SpaceClient>
-  /** Receives log lines for the operator. */
+  /** Called with lines for the log of the calling program. */
   readonly log?: (line: string) => void
 }
 
@@ -358,7 +358,10 @@ class Bridge implements CodingAgent {
     await (await process?.catch(() => undefined))?.kill()
   }
 
-  /** Reports publicly that the agent ran a tool without permission, and stops the agent if configured. */
+  /**
+   * Sends a chat to everyone that the agent ran a tool without permission, and stops the agent, unless the option `unasked` is
+   * `report`.
+   */
   async #onUnasked({ name }: AgentCall, turn: Turn, run: string): Promise<void> {
     const isStopped = this.#options.unasked !== 'report'
     const remedy = `allow it by { tool: "${this.#space?.id}/${name}" }`

@@ -3,7 +3,7 @@ import { AnswerText } from './answer-text.js'
 
 /** Milliseconds without new text until the collected text is sent. */
 const quietMs = 500
-/** Maximum late messages of a turn; later text becomes thoughts. */
+/** Maximum messages of a turn after its answer; later text becomes thoughts. */
 const maxMessages = 5
 
 interface LateParts {

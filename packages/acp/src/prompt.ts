@@ -25,16 +25,16 @@ import { RunLog } from './run-log.js'
 import { Settling } from './settling.js'
 import { readToolUse, type SpaceToolArrivals } from './space-tools.js'
 
-/** Maximum characters of a rationale taken from preceding text, and of texts in reports and questions. */
+/** Maximum characters of a rationale, which is the text before the call, and of texts of the agent in reports and questions. */
 const [maxReasonChars, maxToldChars] = [300, 2000]
-/** Maximum rejections that the agent's next prompt mentions. */
+/** Maximum rejected calls that the agent's next prompt mentions. */
 const maxRejections = 20
 /**
  * Milliseconds for an agent to ask for permission after it reported a call as begun; the second value is for agents that ask
  * late.
  */
 const [askMs, askLateMs] = [1000, 5000]
-/** Maximum open calls, remembered calls, and kept characters of all calls. */
+/** Limits of one prompt: open calls, remembered calls, and kept characters of all calls. */
 const [maxOpenCalls, maxCalls, maxCallChars] = [256, 1000, 16 * 1024 * 1024]
 
 /**
@@ -64,7 +64,7 @@ export interface PromptParts {
   readonly onUnasked: (call: AgentCall) => void
   /** Called once if the agent exceeded a limit and must be stopped. */
   readonly onExcess: (what: string) => void
-  /** Receives log lines for the operator. */
+  /** Writes a line to the log of the program that runs the agent. */
   readonly log: (line: string) => void
 }
 
@@ -74,7 +74,10 @@ type Answer = PermissionDecision & { readonly option?: string }
 /** A tool call and its state in the space. */
 interface Tracked {
   readonly call: AgentCall
-  /** `space`: a call of a space tool, which the space logs itself. `refused`: the call must not run. */
+  /**
+   * `seen`: reported by the agent, but not decided. `logged`: allowed, and logged in the space. `refused`: must not run.
+   * `space`: a call of a tool of another participant, which the space logs itself.
+   */
   state: 'seen' | 'deciding' | 'logged' | 'refused' | 'space'
   /** A digest of the last permission request, and its decision. */
   asked?: { readonly digest: string; readonly answer: Promise<Answer> }
@@ -201,7 +204,7 @@ export class AgentPrompt {
     return this.#nested
   }
 
-  /** Reports a problem as a thought in this run, and to the operator. */
+  /** Logs a problem as a thought in this run, and as a line in the log of the program that runs the agent. */
   report(text: string): void {
     this.#log.report(text)
   }

@@ -11,9 +11,9 @@ const marks: Readonly<Record<string, string>> = { completed: '☑', in_progress:
 
 interface RunLogParts {
   readonly run: Reasoning
-  /** Receives log lines for the operator. */
+  /** Writes a line to the log of the program that runs the agent. */
   readonly log: (line: string) => void
-  /** Called whenever the queue is full. */
+  /** Called whenever more waits to be logged than the limits allow. */
   readonly onExcess: (what: string) => void
 }
 
@@ -81,7 +81,7 @@ export class RunLog {
     }, 0)
   }
 
-  /** Reports a problem as a thought in the run, and to the operator. */
+  /** Logs a problem as a thought in the run, and as a line in the log of the program that runs the agent. */
   report(text: string): void {
     this.#parts.log(text)
     if (this.#waiting < maxWaiting)

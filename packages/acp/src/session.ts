@@ -59,7 +59,7 @@ export interface SessionParts {
   readonly log: (line: string) => void
 }
 
-/** The reason why a tool call without a reported end has no result. */
+/** Text in the result of a tool call whose end the agent has not reported. */
 const noOutcome = 'the agent did not say how it ended'
 
 /** A session with the agent. Its prompts run one after another. */
@@ -71,7 +71,7 @@ export class AgentSession {
   #id: string | undefined
   #prompt: AgentPrompt | undefined
   #run: Parameters<typeof serveSpaceTools>[0]['getRun'] = () => undefined
-  /** Notes for the agent's next prompt. */
+  /** Notes at the beginning of the agent's next prompt: that its session was lost, and why calls were rejected. */
   #notes: string[] = []
   #audience: readonly string[] | undefined
   #isLoading = false
@@ -106,12 +106,12 @@ export class AgentSession {
     return this.#waiting > 0
   }
 
-  /** The active prompt. */
+  /** The prompt that the agent is answering; `undefined` = none. */
   get prompt(): AgentPrompt | undefined {
     return this.#isPrompting ? this.#prompt : undefined
   }
 
-  /** The audience of the latest prompt; `undefined` = everyone. */
+  /** The participants that can read the answer to the latest prompt; `undefined` = everyone. */
   get audience(): readonly string[] | undefined {
     return this.#audience
   }

@@ -1,9 +1,9 @@
 /**
- * Milliseconds without updates after which an answer is complete; the second value applies to an empty answer, or with open
- * calls.
+ * Milliseconds without updates after which an answer is complete; the second value applies if the answer is empty, or tool
+ * calls have not ended.
  */
 const [quietMs, slowMs] = [150, 2000]
-/** Maximum milliseconds to wait; the second value applies with open calls. */
+/** Maximum milliseconds to wait for such a pause; the second value applies if tool calls have not ended. */
 const [maxMs, maxOpenMs] = [2000, 10_000]
 
 interface AnswerState {

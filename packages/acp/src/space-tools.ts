@@ -24,7 +24,7 @@ const serverName = 'space'
 
 /** Agents put the MCP server's name before the tool's name in different ways, or after it. */
 const [prefix, suffix] = [new RegExp(`^(?:mcp[_-]+)?${serverName}[_-]+`), ` (${serverName} MCP Server)`]
-/** Maximum remembered calls, and characters of their arguments; the oldest are dropped. */
+/** Maximum remembered calls that have arrived, and characters of their arguments; the oldest are dropped. */
 const [maxArrivals, maxArrivalChars] = [1000, 4 * 1024 * 1024]
 
 interface ToolUse {
@@ -91,7 +91,7 @@ interface Served {
   readonly arrivals: SpaceToolArrivals
   /** The run that calls belong to; `undefined` if no prompt is active. */
   readonly getRun: () => Reasoning | undefined
-  /** Receives log lines for the operator. */
+  /** Writes a line to the log of the program that runs the agent. */
   readonly log: (line: string) => void
 }
 

@@ -31,7 +31,7 @@ describe('what is kept of an agent is bounded', () => {
     ['plans', (log: RunLog) => log.plan([{ content: 'x'.repeat(10_000), status: 'pending' }])],
     ['errors', (log: RunLog) => log.report('an error')],
   ])('%s that wait for the log', (_, add) => {
-    // `thought` never resolves, so all entries wait.
+    // `thought` never resolves, so all entries stay in the queue of the `RunLog`.
     const run = { thought: () => new Promise(() => {}), signal: new AbortController().signal }
     const log = new RunLog({ run: run as unknown as Reasoning, log: () => {}, onExcess: () => {} })
     for (let at = 0; at < 2000; at++) add(log)

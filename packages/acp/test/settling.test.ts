@@ -4,7 +4,7 @@ import { Settling } from '../src/settling.js'
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
-/** Runs `wait` with an update at each of these times. Resolves with the milliseconds until `wait` has resolved. */
+/** Runs `Settling.wait` with an update at each of these times. Resolves with the milliseconds until it has resolved. */
 async function settle(
   state: { isEmpty?: boolean; hasOpenCalls?: boolean },
   updates: readonly (readonly [ms: number, change?: () => void])[] = [],

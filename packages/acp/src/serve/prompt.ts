@@ -24,7 +24,10 @@ interface Prompt {
   readonly text: string
 }
 
-/** Milliseconds to wait for an agent's explanation after it gave up; milliseconds to wait until a retraction is sent. */
+/**
+ * Milliseconds to wait for an answer after the agent's run has ended without one; milliseconds until a retraction counts as
+ * sent.
+ */
 const [graceMs, takeBackMs] = [2000, 1000]
 
 /**

@@ -25,9 +25,11 @@ export class TurnUpdates {
   readonly #question: AskedQuestion & { readonly agent: string }
   readonly #turn: TurnStream
   readonly #kinds: ToolKinds
-  /** Content of each shown call, by id. */
+  /**
+   * Content of each shown call, by call id. Each update of a call contains all of it, because it replaces the previous content.
+   */
   readonly #contents = new Map<string, ToolCallContent[]>()
-  /** ACP kinds that calls state in their `_meta.kind`, by call id. */
+  /** ACP's kind of tool (`read`, `edit`, …) of the calls that state it in `_meta.kind`, by call id. */
   readonly #ownKinds = new Map<string, ToolKind>()
   /** Number of the answer's latest message. */
   #messages = 0

@@ -18,7 +18,7 @@ type Step = readonly [string, ...unknown[]]
 
 interface Options extends Partial<CodingAgentOptions> {
   readonly capabilities?: readonly Capability[]
-  /** Behaviour of the scripted agent that its steps do not describe. */
+  /** Options of `scripted-agent.mjs`, beside the steps in its questions. */
   readonly behaviour?: object
   readonly participants?: TestSpaceOptions['participants']
   readonly limits?: TestSpaceOptions['limits']
@@ -30,7 +30,7 @@ export interface Coder {
   readonly agent: CodingAgent
   /** The agent's working folder. */
   readonly cwd: string
-  /** Log lines for the operator. */
+  /** The lines that the agent's bridge has logged. */
   readonly lines: readonly string[]
   /** Every envelope that ana received. */
   readonly log: readonly AnyEnvelope[]
