@@ -12,10 +12,10 @@ export interface Erasure {
   readonly decided?: Pick<DecisionPayload, 'decision' | 'reasonCode'>
 }
 
-/** Maximum characters of a reason. */
+/** Maximum characters of the reason of an erasure. */
 export const maxErasureReason = 512
 
-/** The method of an erased request, instead of the original one. */
+/** The JSON-RPC `method` that an erased `mcp.request` has instead of its original one. */
 export const erasedMethod = 'erased'
 
 /** Returns the erasure that an envelope records; `undefined` if it records none. */

@@ -230,7 +230,8 @@ export const isToolRequest = ({ kind, payload }: Guardable): boolean =>
   payload.method === 'tools/call' && getKindRule(kind)?.toolCall === true
 
 /**
- * Returns the guarded part of a payload: free text is reasoning or metadata; MCP payloads are not changed [MEUP-6.1]. @internal
+ * Returns the part of a payload in which the guard masks secrets: free text is reasoning or metadata; MCP payloads are not
+ * changed [MEUP-6.1]. @internal
  */
 export function guardedPart({ kind, payload }: Guardable): GuardedPart | undefined {
   const namespace = namespaceOf(kind)

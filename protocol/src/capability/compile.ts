@@ -285,7 +285,7 @@ interface Sign {
 
 type Signs = readonly [Sign, Sign]
 
-/** Texts with which values must begin, by path; `undefined` = the first addressee. */
+/** The text with which the value at a path of the payload must begin, by path; `undefined` = the first addressee. */
 type Heads = ReadonlyMap<PayloadPath | undefined, string>
 
 /** Returns the texts with which values of every matching envelope begin. */

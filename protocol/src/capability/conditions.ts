@@ -95,8 +95,8 @@ function passes(program: ConditionProgram, at: number, value: unknown, budget: S
 }
 
 /**
- * Operations on the text at a path. `EQUAL`: equals the head. `FRAMED`, `NOT_FRAMED`: has, or does not have, this head and
- * tail. `TEST`: begins with the head and passes a test.
+ * Operations of a `Question` on the text at its path. `EQUAL`: equals the head. `FRAMED`, `NOT_FRAMED`: has, or does not have,
+ * this head and tail. `TEST`: begins with the head and passes a test.
  */
 const EQUAL = 0
 const FRAMED = 1

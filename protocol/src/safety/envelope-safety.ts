@@ -18,11 +18,11 @@ import {
   type Utterance,
 } from './speech.js'
 
-/** The guarded parts of an envelope. Absent parts stay as they were sent. */
+/** The parts of an envelope in which secrets were masked, or texts withheld. Absent parts stay as they were sent. */
 export interface GuardedParts<Finding extends GuardFinding> {
-  /** The guarded rationale; `''` = it was withheld completely, so the envelope gets none [MEUP-6.7]. */
+  /** The rationale with secrets masked; `''` = it was withheld completely, so the envelope gets none [MEUP-6.7]. */
   readonly rationale?: string
-  /** The guarded payload, as JSON. */
+  /** The payload with secrets masked, as JSON. */
   readonly payload?: string
   /** The rules that matched with their actions, each pair once. */
   readonly findings: readonly Finding[]
@@ -53,7 +53,7 @@ const minCharsPerText = 16
 /** Characters after the shown part of a long text that are scanned, so that a secret across the cut is found. */
 const lookaheadChars = 2048
 
-/** Guards reasoning that is published [MEUP-6.1]. */
+/** Masks secrets in reasoning before it is published, and withholds texts that the settings forbid [MEUP-6.1]. */
 export class EnvelopeGuard<Settings extends GuardSettings, Finding extends GuardFinding> {
   readonly #maker: GuardMaker<Settings, Finding>
   readonly #said: RecentlySaid
@@ -168,7 +168,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
       }
     }
     /**
-     * Lists the texts that may continue in this one: the last words of the same sender in the same place, those of the whole
+     * Lists the texts that may continue in this one: the last words of the same sender in the same field, those of the whole
      * run, and the label of this text.
      */
     const getPrecedingTexts = (each: SpokenText): readonly (Tail | string)[] => {
@@ -291,15 +291,14 @@ export interface GuardFinding {
   readonly action: string
 }
 
-/** A text after guarding. */
 export interface GuardedText<Finding extends GuardFinding> {
-  /** The guarded text; empty if it was withheld. */
+  /** The text with secrets masked; empty if it was withheld. */
   readonly text: string
   readonly isWithheld: boolean
   readonly findings: readonly Finding[]
 }
 
-/** Guards texts one by one. */
+/** Masks secrets in single texts, or withholds the texts. */
 export interface TextGuard<Finding extends GuardFinding> {
   /**
    * Guards a text. `before`: the text directly before it; a finding across both is masked in the text only. Charges the meter

@@ -2,10 +2,10 @@ import type { Envelope } from '../envelope.js'
 import { type GuardedPart, guardedPart } from '../kinds.js'
 import { mapStrings } from './map-strings.js'
 
-/** The fields of an envelope that are guarded, as they were sent. */
+/** The fields of an envelope from which the guard takes the texts that it scans for secrets, as they were sent. */
 export type Utterance = Pick<Envelope, 'id' | 'from' | 'kind' | 'context' | 'rationale' | 'payload'>
 
-/** A text of an envelope that is guarded. */
+/** A text of an envelope that the guard scans for secrets. */
 export interface SpokenText {
   readonly text: string
   /**
@@ -16,8 +16,8 @@ export interface SpokenText {
 }
 
 /**
- * Lists the guarded texts in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*` payload, and
- * every string of `metadata` outside of MCP.
+ * Lists the texts that the guard scans, in the order of the payload's JSON: the `rationale`, every string of a `reasoning.*`
+ * payload, and every string of `metadata` outside of MCP.
  */
 export function collectTexts(envelope: Utterance, readJson: () => string): SpokenText[] {
   const { rationale, payload } = envelope
@@ -54,7 +54,7 @@ export function collectTexts(envelope: Utterance, readJson: () => string): Spoke
 
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-/** Replaces the guarded texts of a payload. */
+/** Replaces those texts of a payload that the guard scans. */
 export function rewritePayload(
   envelope: Utterance,
   json: string,
