@@ -79,7 +79,7 @@ const charsBehind = 128
 const maxWordChars = 4096
 /** Characters before a word in which its label, such as `password:`, may be. */
 const labelChars = 64
-/** Keywords with smaller gaps between them are examined together. */
+/** Maximum characters from the first to the last of several keywords that are examined together. */
 const maxGapChars = 512
 
 /**
