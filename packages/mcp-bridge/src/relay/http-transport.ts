@@ -325,7 +325,7 @@ interface Watcher {
   onUnavailable(reason: string): void
   /** Called if the server refuses to open the stream for notifications again. */
   onStreamRefused(refusal: SessionRefusal): void
-  /** Restores exact numbers in the body of a request. */
+  /** Converts the marked strings in the body of a request back to exact numbers, which the SDK would have rounded. */
   writeBody(body: string): string
   /** Called before a stream is opened or resumed; `false` prevents it. */
   onResume(headers: Headers): boolean

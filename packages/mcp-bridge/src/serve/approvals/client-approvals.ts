@@ -13,7 +13,7 @@ import { createForm, readDecision } from './elicitation.js'
 /** Maximum characters of proposals: in one result of `show_proposal`; of one proposal in a list; in a list. */
 const [maxPartChars, maxListedChars, maxListChars] = [20_000, 2000, 20_000]
 
-/** A part of a proposal's exact text. */
+/** A part of a proposal's exact text: the JSON of all that an approval carries out, without masking. */
 export interface ProposalPart {
   readonly text: string
   /** The proposing program has ended, so that no program waits for the result. */
@@ -48,7 +48,7 @@ export class ClientApprovals {
     return form
   }
 
-  /** Returns the exact text of a proposal, starting at `offset`. Throws `ProtocolError` if it is not open. */
+  /** Returns the exact JSON of a proposal, starting at `offset`. Throws `ProtocolError` if it is not open. */
   show(id: string, offset: number): ProposalPart {
     const view = this.#service.approvals.view(id)
     const { text } = exactText(this.#service.approvals.get(id))
@@ -64,7 +64,7 @@ export class ClientApprovals {
     }
   }
 
-  /** The exact texts that are short enough for a list, by proposal id. */
+  /** The exact JSON of those proposals that are short enough for a list, by proposal id. */
   list(views: readonly ProposalView[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>()
     let left = maxListChars

@@ -16,7 +16,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
-/** Maximum characters of the exact text in a form. */
+/** Maximum characters of a form's exact text: the JSON of all that an approval carries out. */
 const maxExactChars = 8000
 
 type Decision = { readonly decision: 'approve' } | { readonly decision: 'reject'; readonly reason: string }
