@@ -24,7 +24,7 @@ interface Writing {
 /** Milliseconds for which writes and reads are retried. */
 const retryTimeoutMs = 5000
 const retryMs = 100
-/** Attempts to read the end of a subject. */
+/** Maximum attempts to read the newest message of a subject. */
 const maxAttempts = 3
 /** Messages that are read with single requests; further ones are read with a consumer. */
 const maxSingleReads = 32
