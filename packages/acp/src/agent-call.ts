@@ -58,7 +58,7 @@ export class AgentCall {
     if (status && order.indexOf(status) > order.indexOf(this.#status)) this.#status = status
   }
 
-  /** Drops all data of the result. */
+  /** Drops the arguments and the result of the call, which may be large, when they are no longer needed. */
   release(): void {
     this.#rawInput = undefined
     this.#inputChars = 0

@@ -25,8 +25,8 @@ interface Prompt {
 }
 
 /**
- * Milliseconds to wait for an answer after the agent's run has ended without one; milliseconds until a retraction counts as
- * sent.
+ * Milliseconds to wait for an answer after the agent's run has ended without one; maximum milliseconds to wait until a
+ * retraction is sent.
  */
 const [graceMs, takeBackMs] = [2000, 1000]
 

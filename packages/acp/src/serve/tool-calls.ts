@@ -59,7 +59,7 @@ export const describeProposedCall = ({ id, from, to, rationale, ...payload }: Op
     parameters: getParameters(payload),
   })
 
-/** Maximum characters of an exact text that a client displays without scrolling. */
+/** Maximum characters of a proposal's exact JSON that a client displays without scrolling. */
 const maxExactChars = 16_000
 
 /**
