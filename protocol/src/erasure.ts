@@ -15,7 +15,7 @@ export interface Erasure {
 /** Maximum characters of the reason of an erasure. */
 export const maxErasureReason = 512
 
-/** The JSON-RPC `method` that an erased `mcp.request` has instead of its original one. */
+/** The JSON-RPC `method` that an erased MCP request has instead of its original one. */
 export const erasedMethod = 'erased'
 
 /** Returns the erasure that an envelope records; `undefined` if it records none. */

@@ -59,7 +59,7 @@ export function mapStrings(json: string, change: Change): string {
     } while (json.charCodeAt(at) === comma)
     at++
   }
-  /** Reads a key with its colon. Returns the place of its value. */
+  /** Reads a key with its colon. Returns the path of keys to its value. */
   const key = (place: string, taken: Map<string, number>): string => {
     const start = at
     const text = readString()
