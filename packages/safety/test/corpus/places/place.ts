@@ -1,9 +1,9 @@
 import type { Kind } from '../families/family.js'
 
 /**
- * The place of a secret. A notation is a text with names of the secret in braces (see `names.ts`), `{value}` for the secret,
- * `{bare}` for the secret with quotes only if it needs them, and `{q}` for a quote, the same one throughout. A secret of
- * several lines is `{escaped}` (`\n` between the lines), `{block}` (indented) or `{raw}`.
+ * A place in which secrets occur, such as a configuration file. A notation is a text with names of the secret in braces (see
+ * `names.ts`), `{value}` for the secret, `{bare}` for the secret with quotes only if it needs them, and `{q}` for a quote, the
+ * same one throughout. A secret of several lines is `{escaped}` (`\n` between the lines), `{block}` (indented) or `{raw}`.
  */
 export interface Place {
   readonly name: string
