@@ -52,7 +52,8 @@ export function createSpaceServer(
       requestState: { verify: stateCodec.verify },
     },
   )
-  // Clients of older revisions are shown each proposal immediately, so `ask` shows proposals only to those of the modern era.
+  // Clients of older revisions are shown each proposal immediately (`elicitApprovals`), so `ask` shows proposals only to
+  // clients of revision 2026-07-28 or later.
   const tools: OwnTools = new Map()
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
   addSpeech(tools, service)

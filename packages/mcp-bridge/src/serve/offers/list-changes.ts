@@ -18,7 +18,7 @@ interface ListChangesOptions {
 /** Compares lists that may have changed with those that were last returned to clients. */
 export class ListChanges {
   readonly #options: ListChangesOptions
-  /** The lists that were last returned to clients, as JSON. */
+  /** By the kind of list, as JSON: the list that was last returned to clients. */
   readonly #given = new Map<GivenList, string>()
   readonly #checking = new Set<ListName>()
   /** Time by `performance.now` at which each list was last checked for changes. */

@@ -46,7 +46,7 @@ interface OwnTool {
   begin?(args: unknown, start: TaskStart, context: ServerContext): Promise<TaskWork>
 }
 
-/** The tools of the space itself, by name. */
+/** The space's own tools, such as `ask`, by name. */
 export type OwnTools = Map<string, OwnTool>
 
 /** Adds a tool. If `handle` throws, the error becomes a result with advice. */
