@@ -32,7 +32,7 @@ const defaultApprovalMs = 600_000
 const defaultStartTimeoutMs = 120_000
 /** Maximum sessions; the oldest idle one is dropped. */
 const maxSessions = 32
-/** Maximum unknown session ids that are reported. */
+/** Maximum unknown session ids whose use by the agent is reported. */
 const maxUnknown = 100
 /** Maximum sub-agents whose parent session is remembered. */
 const maxOwners = 1000
@@ -92,11 +92,11 @@ class Bridge implements CodingAgent {
   readonly #options: CodingAgentOptions
   readonly #command: AgentCommand
   readonly #log: (line: string) => void
-  /** Sessions by asker; `''` = the shared session. */
+  /** The agent's sessions, by the participant whose messages they answer; `''` = the shared session. */
   readonly #sessions = new Map<string, AgentSession>()
   /** Ids of dropped sessions; their late updates are ignored. */
   readonly #forgotten = new Set<string>()
-  /** Session ids that were reported as unknown. */
+  /** Unknown session ids that the agent has named: each is reported only once. */
   readonly #unknown = new Set<string>()
   /** Parent sessions of sub-agents, by the sub-agent's session id. */
   readonly #owners = new Bounded<AgentSession>(maxOwners)

@@ -24,7 +24,7 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
       : [quoteForPrompt(command)]
   const { content } = trigger.payload as { readonly content?: unknown }
   const blocks = Array.isArray(content) ? (content as readonly unknown[]) : []
-  /** Whether views show the attachment in full: the agent must not get text that people cannot see. */
+  /** Whether people who follow the space see the attachment in full: the agent must not get text that they cannot see. */
   const isSeen = (index: number): boolean =>
     inlineJson(blocks.slice(0, index + 1), maxShownJsonChars + 1).length <= maxShownJsonChars
   const attached = blocks.map((block, index): ContentBlock => {
