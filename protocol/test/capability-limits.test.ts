@@ -265,7 +265,7 @@ test.each([
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
   expect(allows({ kind: 'acme.other', payload: {} }).allowed).toBe(false)
   expect(allows(subject).allowed).toBe(true)
-  // Each check is charged for selecting the capabilities that match its kind, even if the selection is cached.
+  // A check is charged for selecting the capabilities that match its kind, even if the selection is cached.
   expect(allows(subject, new StepBudget(1)).allowed).toBe(false)
 })
 

@@ -163,7 +163,10 @@ export const isSameTail = (one: Tail, other: Tail): boolean =>
 /** The end of the recent texts of a run as sent: of all texts together, and of each voice. */
 export interface Said {
   readonly all: Tail
-  /** By `getVoice`; a voice is one sender in one field, such as the messages of its thoughts. */
+  /**
+   * The end of the texts of each voice, by `getVoice`. A voice is one sender in one field, such as the messages of its
+   * thoughts.
+   */
   readonly voices: ReadonlyMap<string, Tail>
 }
 
