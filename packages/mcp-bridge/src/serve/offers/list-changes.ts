@@ -18,7 +18,7 @@ interface ListChangesOptions {
 /** Compares lists that may have changed with those that were last returned to clients. */
 export class ListChanges {
   readonly #options: ListChangesOptions
-  /** By the kind of list, as JSON: the list that was last returned to clients. */
+  /** The JSON of each list as it was last returned to clients, by the kind of list. */
   readonly #given = new Map<GivenList, string>()
   readonly #checking = new Set<ListName>()
   /** Time by `performance.now` at which each list was last checked for changes. */
