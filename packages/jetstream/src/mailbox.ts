@@ -121,7 +121,10 @@ const silenceCacheMs = 2000
 class HealthProbe {
   readonly #ask: (gateway: string, timeoutMs: number) => Promise<unknown>
   readonly #asking = new Map<string, Promise<boolean>>()
-  /** By gateway: when it was last probed without an answer. It counts as silent for `silenceCacheMs` from then on. */
+  /**
+   * Time at which each gateway was last probed without an answer, by gateway. It counts as silent for `silenceCacheMs` from
+   * then on.
+   */
   readonly #silent = new Map<string, number>()
 
   constructor(ask: (gateway: string, timeoutMs: number) => Promise<unknown>) {
