@@ -18,7 +18,7 @@ type Step = readonly [string, ...unknown[]]
 
 interface Options extends Partial<CodingAgentOptions> {
   readonly capabilities?: readonly Capability[]
-  /** Options of `scripted-agent.mjs`, beside the steps in its questions. */
+  /** Options of `scripted-agent.mjs`, in addition to the steps in its questions. */
   readonly behaviour?: object
   readonly participants?: TestSpaceOptions['participants']
   readonly limits?: TestSpaceOptions['limits']
