@@ -3,7 +3,7 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 testFoldFixtures('the page', {
   knows: { calls: ['from', 'rejectedBy', 'usesLeft', 'programEnded'] },
-  // The page keeps only open proposals (`p…`) and open elicitations (`x…`), and no other calls.
+  // Skips what the page does not keep: all calls but open proposals (`p…`) and open elicitations (`x…`).
   forgets: (id, fact) => !/^[px]/.test(id) || (fact as { state: string }).state !== 'open',
   read: ({ welcome, envelopes, now }) => {
     const model = new SpaceModel()

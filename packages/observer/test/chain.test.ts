@@ -72,7 +72,7 @@ class Gateway {
     ]
   }
 
-  /** Creates a check of this log. `change`: replaces the lines of the export on their way to the page. */
+  /** Creates a check of this log. `change` falsifies the lines of the export before the check reads them. */
   check(change = (lines: string[], _after: number): string[] => lines): ChainCheck {
     const open = async function* (this: Gateway, after: number): AsyncGenerator<Uint8Array, void> {
       yield Buffer.from(change(this.lines(after), after).join(''))

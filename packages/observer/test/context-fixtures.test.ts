@@ -22,7 +22,7 @@ testFoldFixtures('the page', {
     const going = new Set(folds.runs().map(({ context }) => context))
     const known = views
       .filter(({ state }) => state !== 'free')
-      // `runs()` must list exactly the open top-level contexts; any other is left out, and the comparison fails.
+      // Leaves out a context if `runs()` disagrees with its state, so that the comparison with the fixture fails.
       .filter(({ context, state }) => context.includes('/') || going.has(context) === (state === 'open'))
     return { contexts: Object.fromEntries(known.map((view) => [view.context, view])) }
   },

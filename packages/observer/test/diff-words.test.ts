@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 
 const line = (sign: DiffLine['sign'], text: string): DiffLine => ({ sign, text })
 
-/** Lines with marked words in brackets. */
+/** The lines of a diff as text, with the words in brackets that `markWords` marks as changed. */
 const marked = (lines: readonly DiffLine[]): string[] => {
   const words = markWords(lines)
   return lines.map(
@@ -60,7 +60,7 @@ test('lines have the numbers of their file, where they are known', () => {
 const keywords = (text: string): CodeToken[] =>
   text.split(/(const|\/\*.*\*\/)/s).flatMap((each, at) => ({ text: each, kind: at % 2 === 0 ? '' : 'k' }))
 
-/** Lines with keywords in brackets, and marked words in angle brackets. */
+/** The lines of a diff as text, with keywords in brackets and changed words in angle brackets. */
 const coloured = (lines: readonly DiffLine[], path?: string): string[] => {
   const colours = colourLines(lines, path, (text, language) =>
     language === 'typescript' ? keywords(text) : undefined,

@@ -5,7 +5,9 @@ import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
 
 const isGiven = ({ kind }: Envelope): boolean => kind === 'capability.grant' || kind === 'space.invite'
 
-/** Participants with all capabilities that the configuration and the envelopes gave them, in the gateway's order. */
+/**
+ * Lists the capabilities of each participant as the gateway does: the configured ones, then those of grants and invitations.
+ */
 function listHolders(envelopes: readonly Envelope[]): ParticipantInfo[] {
   const configured = envelopes.findLast(({ from, kind }) => from === GATEWAY && kind === 'system.space')
   const { participants = {} } = (configured?.payload ?? {}) as Partial<Configuration>

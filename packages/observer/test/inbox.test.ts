@@ -9,7 +9,7 @@ const tools = [
   { name: 'other' },
 ]
 
-/** The tool and the marks of each proposal, in the order of the inbox. */
+/** The tool of each proposal and the labels of its cautions, in the order of the inbox. */
 const marked = (model: SpaceModel): [tool: string, ...marks: string[]][] =>
   sortWaiting(model, model.pending(0)).map(({ proposal, marks }) => [
     proposal.tool,

@@ -49,7 +49,7 @@ const seen = (model: SpaceModel | undefined) =>
     last: model.log.last,
   }
 
-/** The state of every view. */
+/** The contents of all views, for comparing two models. */
 const known = (model: SpaceModel | undefined) =>
   model && {
     ...seen(model),

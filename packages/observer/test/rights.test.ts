@@ -21,7 +21,7 @@ function calls(): Script {
 const ids = ['c1', 'c2', 'c3']
 const whole = ['by space.yaml: tools/*', "by ana's grant", 'approved by ana, who may do so by space.yaml: *']
 
-/** The explanations of the calls if only the log from this index on is loaded. */
+/** Explains which right allowed each call, with only the log from this index on. `earlier`: older grants, read separately. */
 function wordsFrom(first: number, earlier: readonly Envelope[] = []) {
   const { envelopes } = calls()
   const script = new Script()

@@ -13,10 +13,10 @@ const envelopesOnDemand = 10_000
 const envelopesPerPage = 1000
 /** Milliseconds per frame for merging envelopes. */
 const frameBudgetMs = 8
-/** Envelopes or blocks between two time checks. */
+/** Envelopes or blocks (messages, runs, events) between two checks of the time left in a frame. */
 const stepsPerCheck = 20
 
-/** The part of a session that history and subscription use. */
+/** The part of `PageSession` that loading history and filtering at the gateway use. */
 export interface SessionHandle {
   readonly http: HttpClient
   /** Current model; a new object if the log is replaced. */
@@ -42,7 +42,9 @@ export class HistoryLoader {
     this.#session = session
   }
 
-  /** Loads recent history in the background. Called after each batch; only the first call has an effect. */
+  /**
+   * Loads recent history in the background. Called after each batch of arriving envelopes; only the first call has an effect.
+   */
   async fill(): Promise<void> {
     if (this.#isFilled) return
     this.#isFilled = true

@@ -16,8 +16,8 @@ type LogCheckState =
 /** Poll interval for new envelopes, minimum pause between two checks, and duration of a slice of work. */
 const [pollMs, minPauseMs, sliceMs] = [1000, 8000, 10]
 /**
- * Maximum unchecked envelopes for an automatic check; a poll that finds more new ones than `maxLoadingEnvelopes` waits until
- * history is loaded.
+ * Maximum unchecked envelopes for an automatic check (with more, the reader has to start it), and maximum new ones per poll:
+ * more of them mean that history is being loaded, and the check waits for its end.
  */
 const [maxUnaskedEnvelopes, maxLoadingEnvelopes] = [200_000, 1500]
 
@@ -53,7 +53,7 @@ export class LogCheck {
     return this.#chain?.checked
   }
 
-  /** Number of loaded envelopes that are not checked yet. */
+  /** Number of envelopes after the last verified one, up to the end of the loaded log. */
   get rest(): number {
     return Math.max(this.#log().last - (this.checked?.head ?? 0), 0)
   }

@@ -51,7 +51,10 @@ export class Outbox {
     this.#sender.onChange()
   }
 
-  /** Drops acknowledged messages: they were in the replaced log. */
+  /**
+   * Drops messages that the gateway has acknowledged: they went into the log that was replaced, and will not appear in the new
+   * one.
+   */
   onLogLost(): void {
     this.#set(this.#list.filter(({ id }) => !this.#accepted.has(id)))
   }

@@ -24,7 +24,10 @@ import { TimeTravel } from './time-travel.js'
 /** State of the connection to the space. */
 type Stage =
   | { readonly at: 'connecting' }
-  /** Missed envelopes are arriving, up to the seq `to`. `isBack`: the connection was lost before. */
+  /**
+   * Envelopes after the last shown one are arriving, up to the seq `to`. `isBack`: they were missed while the connection was
+   * lost.
+   */
   | { readonly at: 'catching-up'; readonly from: number; readonly to: number; readonly isBack: boolean }
   | { readonly at: 'live' }
   /** `until`: time of the next attempt, in ms by the local clock. */
@@ -200,7 +203,7 @@ export class PageSession implements SessionHandle {
     return this.#history.loadEarlier()
   }
 
-  /** Start of the replay to request: after the last shown envelope, or the latest ones. */
+  /** The envelopes to request when connecting: those after the last shown one or, without one, the latest ones. */
   #resume(): { readonly tail: number } | { readonly after: number; readonly epoch: string } {
     const { last } = this.present.log
     return last === 0 || this.welcome === undefined
@@ -241,7 +244,7 @@ export class PageSession implements SessionHandle {
     const isReplayed = status === 'live' || to < from || this.present.log.last >= to
     const wasBack = this.stage.at === 'catching-up' && this.stage.isBack
     if (isReplayed) this.#onCaughtUp(Number.POSITIVE_INFINITY)
-    // After a replaced log, the replay is not made of missed envelopes.
+    // If the log was replaced, the envelopes that arrive are those of the new log, not missed ones.
     const isMissed = (isBack || wasBack) && status !== 'lost'
     this.stage = isReplayed ? { at: 'live' } : { at: 'catching-up', from, to, isBack: isMissed }
     this.subscription.onWelcome(welcome, isBack)

@@ -84,7 +84,7 @@ export interface Choices {
   readonly cut: Cut
   /** Contexts that were folded or unfolded most recently. */
   readonly folds: readonly (readonly [context: string, level: Level])[]
-  /** Id of the topmost visible line; `undefined` at the live end. */
+  /** Id of the envelope in the topmost visible row; `undefined` if the newest row was in view. */
   readonly top: string | undefined
 }
 

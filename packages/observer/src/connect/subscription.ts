@@ -7,12 +7,15 @@ import type { SessionHandle } from './history.js'
 export class Subscription {
   cut: Cut = nothingCut
   #wanted: Cut | undefined
-  /** Resolves when the latest change is applied: changes are sequential. */
+  /** Resolves when the latest change of the filter is applied; the next change waits for it. */
   #changed: Promise<void> = Promise.resolve()
   readonly #session: SessionHandle
-  /** No envelopes up to this seq were filtered out; later ones may have been. */
+  /** Up to this seq, the gateway has filtered nothing out; later envelopes may be missing. */
   #wholeUntil = 0
-  /** The gateway's counts when filtering began; `#carried`: totals of earlier connections; `#counted`: its latest counts. */
+  /**
+   * Numbers of filtered-out envelopes: the gateway's when the filter was set, those of earlier connections (`#carried`), and
+   * the gateway's latest (`#counted`).
+   */
   #before = { envelopes: 0, bytes: 0 }
   #carried = { envelopes: 0, bytes: 0 }
   #counted = { envelopes: 0, bytes: 0 }
@@ -30,7 +33,7 @@ export class Subscription {
     return { envelopes: sum('envelopes'), bytes: sum('bytes') }
   }
 
-  /** Number of missing envelopes: filtered out, and unreadable for this reader. */
+  /** Numbers of envelopes that the loaded log lacks: those that were filtered out, and those that this reader may not read. */
   get missing(): { readonly cut: number; readonly notPermitted: number } {
     const missing = this.#session.present.log.missing
     if (!isCutting(this.cut)) return { cut: 0, notPermitted: missing }
@@ -72,7 +75,10 @@ export class Subscription {
     this.#session.onChange()
   }
 
-  /** Repeats the subscription unchanged: the welcome in response has current counts. */
+  /**
+   * Repeats the subscription unchanged, because the gateway answers it with a welcome that has current counts of filtered-out
+   * envelopes.
+   */
   async poll(): Promise<void> {
     const client = this.#session.client
     if (client === undefined || !isCutting(this.cut)) return
@@ -83,7 +89,7 @@ export class Subscription {
     }
   }
 
-  /** `isFresh`: this is a new connection, whose counts start at 0. */
+  /** `isFresh`: this is a new connection, whose counts of filtered-out envelopes start at 0. */
   onWelcome({ subscription }: WelcomePayload, isFresh: boolean): void {
     if (isFresh) {
       this.#carried = this.saved
@@ -105,7 +111,7 @@ export class Subscription {
     this.#before = this.#counted
   }
 
-  /** Fetches the ends of runs, if their conclusions were filtered out. */
+  /** Loads the conclusions of runs that have ended, if the filter excluded them. */
   async #fetchEnds({ contexts }: WelcomePayload): Promise<void> {
     const open = new Set(contexts.map(({ context }) => context))
     for (const { context } of this.#session.present.unended()) {

@@ -34,7 +34,7 @@ export class TimeTravel {
     return this.#past?.model
   }
 
-  /** Seq of the moment that is shown or being computed. */
+  /** Seq of the last envelope at the moment that is shown or being computed. */
   get seq(): number {
     return this.#past?.target ?? this.#present().log.last
   }

@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff'
 import type { DiffLine } from './change.js'
 
-/** A piece of a line; `isChanged`: it differs in the compared line. */
+/** A piece of a line; `isChanged`: the line that it replaces, or that replaces it, does not have the piece. */
 export interface WordPiece {
   readonly text: string
   readonly isChanged: boolean

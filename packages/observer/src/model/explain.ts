@@ -5,10 +5,13 @@ import type { Log } from './log/log.js'
 import type { SpaceModel } from './space-model.js'
 import { noRedaction } from './text.js'
 
-/** Maximum characters of cached explanations: enough for the open proposals. */
+/** Maximum characters of cached explanations: enough for those of the open proposals, which the inbox shows. */
 const maxExplainedChars = 8e6
 
-/** Explanations by loaded log: later envelopes do not change them, but earlier ones loaded later do. */
+/**
+ * Cached explanations by the array of loaded envelopes. Appended envelopes do not change them; merging earlier ones makes a new
+ * array.
+ */
 const explained = new WeakMap<readonly Envelope[], Bounded<Why>>()
 const grants = new WeakMap<Log, GrantIndex>()
 

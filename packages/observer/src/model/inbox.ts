@@ -8,7 +8,7 @@ export interface Caution {
   readonly kind: 'effect' | 'first' | 'outside'
   readonly label: string
   readonly why: string
-  /** Id of the envelope that the caution refers to. */
+  /** Id of the envelope that explains the caution, such as text from outside. */
   readonly id?: string
 }
 
@@ -71,7 +71,7 @@ function assess(call: Parameters<typeof assessRisk>[0]): Risk {
   return risk
 }
 
-/** Keys of approved proposals, by `likenessOf`; `count`: number of proposals included. */
+/** Keys of the proposals in a list of approved ones, from `likenessOf`; `count`: how many of the list are included so far. */
 const approvals = new WeakMap<readonly ProposalView[], { count: number; readonly likenesses: Set<string> }>()
 
 /** Whether a similar call was approved before: same participant and tool, similar arguments. */
@@ -85,7 +85,7 @@ function wasApproved(approved: readonly ProposalView[], proposal: ProposalView):
   return known.likenesses.has(likenessOf(proposal))
 }
 
-/** A key that is equal for similar proposals. */
+/** A key that is equal for proposals with the same participant and tool, and with similar arguments. */
 const likenessOf = ({ source, tool, parameters }: ProposalView): string =>
   getLikeness({ from: source.from, to: source.to, tool, parameters })
 

@@ -1,9 +1,9 @@
 import type { Envelope } from '@meup/protocol'
 import type { ModelCheckpoint, SpaceModel } from './space-model.js'
 
-/** Envelopes between two time checks. */
+/** Envelopes between two checks of the time left in a frame. */
 const envelopesPerStep = 50
-/** Envelopes between two checkpoints: the maximum to apply again when going back. */
+/** Envelopes between two checkpoints: going back applies at most this many again. */
 const checkpointEnvelopes = 5000
 /** Maximum pause in playback, at any speed. */
 const maxPauseMs = 2000
@@ -48,7 +48,7 @@ export class Past {
     return count === 0 ? 1 : Math.min(log.countThrough(this.#growing.log.last) / count, 1)
   }
 
-  /** Chooses a moment, which `work` then computes. */
+  /** Chooses the moment right after this envelope; `work` then computes the space as of that moment. */
   seek(seq: number): void {
     this.#target = Math.max(seq, this.#present.log.first)
     this.#passed = 0

@@ -36,7 +36,7 @@ const maxApproved = 20_000
 /** Maximum characters of messages in the conversation that may still change. */
 const maxTranscriptChars = 16e6
 
-/** Whether the fold has dropped a known context: it then reports the context as a free path. */
+/** Whether the fold has dropped a known context: it then reports it like a path that no `reasoning.start` has opened. */
 const isForgotten = (view: ContextView, known: ContextView | undefined): boolean =>
   view.state === 'free' && known !== undefined && known.state !== 'free'
 
@@ -58,19 +58,19 @@ export interface HiddenRun {
   readonly hiddenBy: readonly string[]
 }
 
-/** Folds over the loaded log, and the blocks that are shown. */
+/** Folds over the loaded log, and the blocks (messages, runs, events) from which rows are created. */
 export class SpaceFolds {
   readonly #log: Log
   readonly #isShown: (views: SpaceFolds) => boolean
   readonly #viewer: () => string | undefined
   #space: SpaceView<Facts>
-  /** Views of contexts, kept as long as their runs are shown: the fold drops contexts that ended long ago. */
+  /** State of each context by its path, kept as long as rows of its run exist: the fold drops contexts that ended long ago. */
   readonly #known = new Map<string, ContextView>()
   readonly blocks = new Blocks(() => this.facts.contexts.asked)
   readonly #folding: Folding
-  /** Head of the log at the last welcome, and contexts that were open then. */
+  /** Head of the log at the last welcome, and contexts open then: shows if a run is over whose end is not loaded. */
   #welcomed: { readonly head: number; readonly open: ReadonlySet<string> } = { head: 0, open: new Set() }
-  /** Approved proposals, in order of approval. Replaced when the oldest are dropped. */
+  /** Approved proposals, in order of approval. A new array whenever the oldest are dropped. */
   #approved: ProposalView[] = []
 
   /** `isShown`: whether these folds are on screen; others must not change which contexts are unfolded. */
@@ -99,7 +99,7 @@ export class SpaceFolds {
       if (state === 'open' && !this.isGoingOn(context)) this.blocks.touchContext(context)
   }
 
-  /** Whether a run is still open. Without its end in the loaded log, the last welcome decides. */
+  /** Whether a run is still open. If its end is not in the loaded log, it is open if the last welcome lists it. */
   isGoingOn(context: string): boolean {
     const { state, firstSeq } = this.#known.get(contextRoot(context)) ?? {}
     const { head, open } = this.#welcomed
@@ -121,7 +121,7 @@ export class SpaceFolds {
     return participants
   }
 
-  /** Applies counts of thoughts that the gateway did not send. */
+  /** Applies a count of thoughts that the gateway sent in place of the thoughts. */
   summarize(envelope: Envelope): void {
     for (let at = this.#space.apply(envelope)?.summaries; at !== undefined; at = contextParent(at))
       this.blocks.touchContext(at)
@@ -168,7 +168,7 @@ export class SpaceFolds {
     return this.facts.waiting.list(this.runs())
   }
 
-  /** Runs whose end is not loaded, even if the gateway has it. */
+  /** Runs without an end in the loaded log. Some may be over: their end was filtered out, or is not loaded. */
   unended(): readonly OpenedContext[] {
     return [...this.facts.contexts.states.open()].filter(
       ({ context }) => contextParent(context) === undefined,
@@ -187,7 +187,7 @@ export class SpaceFolds {
     return this.#known.keys()
   }
 
-  /** Creates a checkpoint. `before`: an earlier one, with which unchanged contexts are shared. */
+  /** Creates a checkpoint for `restore`. `before`: an earlier one, whose unchanged contexts are reused to save memory. */
   checkpoint(before: FoldsCheckpoint | undefined): FoldsCheckpoint {
     const space = this.#space.snapshot()
     return { ...space, contexts: shareContexts(space.contexts, before?.contexts) }
@@ -213,7 +213,10 @@ export class SpaceFolds {
     if (then !== undefined && !isSameContext(then, view)) this.blocks.touchContext(context)
   }
 
-  /** Drops blocks and contexts that began before this seq, except open runs and needed blocks. */
+  /**
+   * Drops blocks (messages, runs, events) and contexts that began before this seq. Keeps open runs, and blocks that `isNeeded`
+   * selects.
+   */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.blocks.forget(seq, (block) =>
       block.type === 'context' ? this.#isOpen(block.root) : isNeeded(block),

@@ -53,7 +53,7 @@ export class SpaceModel {
   readonly viewFilter: TimelineFilter
   /** The reader's filter, applied to this log. */
   readonly logFilter: LogFilter
-  /** Announcements, envelope rate and clock of arriving envelopes. */
+  /** Texts for screen readers, envelopes per second, and the gateway's clock, from envelopes as they arrive. */
   readonly live: Live
   readonly #answers = new LiveAnswers()
   readonly typists = new Typists()
@@ -70,12 +70,12 @@ export class SpaceModel {
   readonly lists: Lists
   /** Incremented whenever the reader changes a view setting. */
   #choices = 0
-  /** Number of blocks that the reader has seen; `Infinity` at the live end. */
+  /** Number of blocks (messages, runs, events) that the reader has seen; `Infinity` while the newest row is in view. */
   #seen = Infinity
-  /** Time of this state, in ms of gateway time; `undefined` in the present. */
+  /** Gateway time of the moment in the past that this model shows, in ms; `undefined` in the present. */
   moment: number | undefined
 
-  /** `like`: a model whose view settings are shared. */
+  /** `like`: a model with which this one shares the reader's view settings. */
   constructor(capacity = defaultCapacity, like?: SpaceModel) {
     this.#capacity = capacity
     this.folding = new Folding(like?.folding)
@@ -88,7 +88,7 @@ export class SpaceModel {
     this.members = new People(views, this.viewFilter.muted)
   }
 
-  /** A model of the space before the first loaded envelope, with the same view settings. */
+  /** Creates a model of the space as it was before the first loaded envelope, with the same view settings. */
   atItsBeginning(): SpaceModel {
     const model = new SpaceModel(this.#capacity, this)
     const [welcome] = this.#welcomes
@@ -137,7 +137,7 @@ export class SpaceModel {
     if (erasure !== undefined) this.#erased.add(erasure.seq)
   }
 
-  /** Adds earlier or formerly filtered-out envelopes to the log, and removes erased ones. */
+  /** Adds envelopes that were not loaded yet, earlier ones or ones that a filter excluded, and removes erased ones. */
   merge(envelopes: readonly Envelope[]): void {
     for (const _ of this.mergeInSteps(envelopes));
   }
@@ -184,7 +184,7 @@ export class SpaceModel {
     return [choices, yield* this.lists.prepare([...views.blocks.list], sources, perStep)]
   }
 
-  /** Creates a checkpoint. `before`: an earlier one, with which unchanged contexts are shared. */
+  /** Creates a checkpoint for `restore`. `before`: an earlier one, whose unchanged contexts are reused to save memory. */
   checkpoint(before: ModelCheckpoint | undefined): ModelCheckpoint {
     return { ...this.#views.checkpoint(before), folding: this.folding.checkpoint() }
   }
@@ -215,7 +215,10 @@ export class SpaceModel {
     }
   }
 
-  /** Id of the envelope whose row shows this one. */
+  /**
+   * Id of the envelope whose row shows this one: a response is in the row of its call, a proposal in that of the call that
+   * fulfils it.
+   */
   getLineId(envelope: Envelope): string {
     const line = getLineId(envelope) ?? envelope.id
     const proposal = this.#views.facts.proposals.get(line)
@@ -257,7 +260,7 @@ export class SpaceModel {
       .map((answer) => ({ ...answer, text: printable(answer.text) }))
   }
 
-  /** Sets whether the reader is at the live end, and therefore sees new blocks. */
+  /** Sets whether the newest row is in view (the live end); while it is, new blocks count as seen. */
   follow(isFollowing: boolean): void {
     this.#seen = isFollowing ? Infinity : Math.min(this.#seen, this.#views.blocks.list.length)
     for (const context of this.folding.follow(isFollowing)) this.#redraw(context)
@@ -267,7 +270,7 @@ export class SpaceModel {
     return this.#seen === Infinity
   }
 
-  /** Number of blocks that began since the reader left the live end. */
+  /** Number of blocks (messages, runs, events) that began since the reader left the live end. */
   get unseen(): number {
     return Math.max(this.#views.blocks.list.length - this.#seen, 0)
   }
@@ -291,7 +294,7 @@ export class SpaceModel {
     return this.#views.facts.elicitations.list(participant)
   }
 
-  /** Id of an envelope's origin, see `findOrigin`. */
+  /** Id of the question or run that ultimately caused an envelope, see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined {
     return this.#views.getOrigin(envelope)
   }
@@ -322,7 +325,7 @@ export class SpaceModel {
     return this.#views.runs()
   }
 
-  /** Messages to agents at work, oldest first. */
+  /** Messages to agents that still work on earlier ones, oldest first. */
   waiting(): readonly WaitingChat[] {
     return this.#views.waiting()
   }
@@ -332,7 +335,7 @@ export class SpaceModel {
     return this.#views.facts.waiting.getLost(from)
   }
 
-  /** Runs whose end is not loaded, even if the gateway has it. */
+  /** Runs without an end in the loaded log. Some may be over: their end was filtered out, or is not loaded. */
   unended(): readonly OpenedContext[] {
     return this.#views.unended()
   }

@@ -114,7 +114,7 @@ function foldKeys({ model, list, at, goTo, redraw }: Actions): Keymap {
     model.choose(context, level)
     redraw()
   }
-  // The level as drawn: views differ in which contexts they unfold automatically.
+  // The level that the row shows: if the reader has not chosen one, it depends on the view.
   const heading = list.slots.find((each) => each.type === 'heading' && each.context === context)
   const row = heading && list.getRow(heading)
   const level = row?.type === 'heading' ? row.level : 'all'

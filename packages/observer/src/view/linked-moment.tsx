@@ -6,11 +6,11 @@ import { useSpace } from './shared/use-space.js'
 
 const TimeBar = lazy(() => import('./time-bar.js').then(({ TimeBar }) => TimeBar))
 
-/** Delay before the URL follows the shown moment: browsers limit the rate of URL changes. */
+/** Delay before the URL follows the moment in the past that the page shows: browsers limit the rate of URL changes. */
 const addressDelayMs = 400
 
 interface LinkedMomentProps {
-  /** Seq of the moment in the URL; absent for the present. */
+  /** Seq of the last envelope at the moment in the past that the URL names; absent for the present. */
   readonly linked: number | undefined
   /** Whether the time bar is shown even in the present. */
   readonly isOpen: boolean

@@ -52,7 +52,7 @@ interface SpacePageProps {
   readonly leave: () => void
   /** Seq of the selected envelope in the URL. */
   readonly linked: number | undefined
-  /** Seq of the shown moment in the URL. */
+  /** Seq of the last shown envelope, from the URL, if the page shows a moment in the past. */
   readonly moment: number | undefined
   readonly redraw: () => void
 }
@@ -114,7 +114,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
   const [unread, markRead] = useUnread(session)
   const shownPanel = useRef(panel)
   shownPanel.current = panel
-  // Memoized: a new object redraws all rows, which a change of the panel does not need.
+  // Memoized: a new object would redraw all rows whenever the side panel changes.
   const space = useMemo<SpaceActions>(
     () => ({
       session,
@@ -128,7 +128,7 @@ export function SpacePage({ session, leave, linked, moment, redraw }: SpacePageP
         updateAddress({ seq: session.model.log.get(id)?.seq })
         const isShown = showRow(id, 'focused')
         const { current: panel } = shownPanel
-        // Panels that list steps stay open, so that the reader can go on to the next step.
+        // The inbox, an explanation and the search stay open, so that the reader can go on to their next entry.
         const isList = panel !== undefined && ['inbox', 'why', 'find'].includes(panel.at)
         if (panel !== undefined && isList && isShown) setPanel({ ...panel, isLow: true })
         else setPanel({ at: 'envelope', id })

@@ -12,7 +12,7 @@ import {
 } from '@meup/protocol'
 import type { Log } from '../log/log.js'
 
-/** Envelopes between two time checks, and the maximum of such spans that `dropped` counts at once. */
+/** Envelopes between two checks of the time, and number of such spans that a read of `dropped` examines at most. */
 const [envelopesPerCheck, maxChecksAtOnce] = [64, 64]
 
 /** Decides which envelopes the reader sees, and counts those that are filtered out. */
@@ -43,7 +43,7 @@ export class LogFilter {
     return isShown(detail, envelope) && matchesFilter(envelope, filter)
   }
 
-  /** Whether the filter names this run, so that its heading is shown. */
+  /** Whether the filter selects this run or a context in it: then the run's heading is shown. */
   isHeadingOf(root: string): boolean {
     const { context } = this.viewFilter.filter
     return context !== undefined && contextRoot(context) === root

@@ -9,7 +9,7 @@ import {
   type SubscribePayload,
 } from '@meup/protocol'
 
-/** Selects envelopes that the gateway should not send to this reader. */
+/** Part of the log that the gateway should not send to this reader, as the reader has chosen. */
 export interface Cut {
   /** How much reasoning of others is sent. */
   readonly detail: Detail
@@ -50,6 +50,9 @@ export const toggled = (list: readonly string[], item: string): readonly string[
 /** Whether all thoughts of a run are hidden, because someone other than its owner has hidden them [MEUP-9.6]. */
 export const isAllHidden = ({ owner, hiddenBy = [] }: Hiding): boolean => hiddenBy.some((id) => id !== owner)
 
-/** Whether this participant's choice hides thoughts: the owner's covers its own; all others share one, which covers all. */
+/**
+ * Whether this participant has hidden thoughts of the run. The owner hides only its own; hiding by anyone else hides all, and
+ * counts as a choice of every participant but the owner.
+ */
 export const hasHidden = ({ owner, hiddenBy = [] }: Hiding, participant: string): boolean =>
   hiddenBy.some((id) => (id === owner) === (participant === owner))

@@ -41,7 +41,7 @@ interface ChainPorts {
   open(after: number): AsyncIterable<Uint8Array>
   /** The envelope that the page shows with this seq. */
   shown(seq: number): { readonly seq?: number } | undefined
-  /** Called after each envelope: may yield to other work, or throw to stop. */
+  /** Called after each envelope. May return a promise to let other work run, or throw to stop the check. */
   pause(): Promise<void> | undefined
 }
 
@@ -53,7 +53,7 @@ export class ChainCheck {
   checked: CheckResult | undefined
   readonly #ports: ChainPorts
   readonly #epoch: string
-  /** The last verified head, which later exports must contain. */
+  /** The last envelope that was verified, with its hash: later exports must contain it. */
   #kept = nothing
 
   constructor(epoch: string, ports: ChainPorts) {
@@ -197,7 +197,7 @@ class Hashes {
     this.#count = Math.min(Math.max(seq - this.#first + 1, 0), this.#count)
   }
 
-  /** Seq of the first hash, which is the gateway's and not verified. */
+  /** Seq of the first hash, which was taken from the gateway's export and not verified. */
   get first(): number {
     return this.#first
   }

@@ -50,7 +50,9 @@ export class GrantIndex implements RightSources {
     return this.#log.get(id) ?? this.#earlier.find((each) => each.id === id)
   }
 
-  /** Whether the envelope that allowed this request is loaded, or the whole log is. */
+  /**
+   * Whether the configuration, grant or invitation that allowed this request is loaded, or the log is loaded from its start.
+   */
   isLoaded({ allowedBy = 'configured', seq = 0 }: Envelope): boolean {
     const found = allowedBy === 'configured' ? this.configurationAt(seq) : this.find(allowedBy)
     return found !== undefined || this.#log.first <= 1

@@ -10,7 +10,7 @@ const kindsWithoutLine: ReadonlySet<string> = new Set([
   Kind.participantRequestStatus,
 ])
 
-/** Whether an envelope has no line of its own. */
+/** Whether no row is created for an envelope. */
 export function hasNoLine({ kind, payload }: Envelope): boolean {
   if (kind === Kind.systemPresence) {
     const { event, program, ended, session } = payload as PresencePayload
@@ -20,7 +20,10 @@ export function hasNoLine({ kind, payload }: Envelope): boolean {
   return kindsWithoutLine.has(kind) || (kind === Kind.mcpRequest && isNotification(payload))
 }
 
-/** Id of the envelope whose line shows this one; `undefined` without a line, and for presence, which may share a line. */
+/**
+ * Id of the envelope whose row shows this one, such as the call of a response. `undefined` if no row does, and for joins and
+ * leaves, several of which may share a row.
+ */
 export function getLineId(envelope: Envelope): string | undefined {
   const { id, kind } = envelope
   if (kind === Kind.mcpResponse || kind === Kind.mcpReject || kind === Kind.mcpWithdraw)

@@ -15,7 +15,10 @@ export class Live {
   #announcements: string[] = []
   /** Arrival times, for the rate. */
   readonly #times: number[] = []
-  /** Lower bounds of the gateway clock's lead, in ms: each envelope was sent before it arrived. */
+  /**
+   * Differences between the gateway's timestamps and the local arrival times, in ms: the gateway's clock is at least so far
+   * ahead.
+   */
   #clockOffsets: number[] = []
 
   /** `muted`: participants whose reasoning is not announced. */
@@ -23,7 +26,10 @@ export class Live {
     this.#muted = muted
   }
 
-  /** `now`: arrival time by the local clock, which must not decrease. `proposal`: the subject of the envelope. */
+  /**
+   * `now`: arrival time by the local clock, which must not decrease. `proposal`: the one that the envelope approves, rejects or
+   * withdraws.
+   */
   onEnvelope(envelope: Envelope, now: number, proposal?: ProposalView, reader?: string): void {
     const { from, kind, ts } = envelope
     const isSilent = this.#muted.has(from) && kind !== Kind.mcpProposal

@@ -38,7 +38,7 @@ export class People {
   #statuses = new Bounded<ReportedStatus>(10_000)
   readonly #thoughts = new Map<string, number>()
   #listed: readonly Person[] = []
-  /** Identifies the state from which the cached list was created. */
+  /** Key of the state that `#listed` was created from; with another key, `#listed` is outdated. */
   #key = ''
   #version = 0
   /** The latest unanswered call of a participant. */

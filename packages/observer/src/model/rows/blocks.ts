@@ -10,7 +10,7 @@ import {
 import { getEnvelopeContext } from '../filter/log-filter.js'
 import { hasNoLine } from '../log/lines.js'
 
-/** An item of a block, in log order. */
+/** A part of a block (message, run or event) that can have a row; in log order. */
 export type BlockEntry = SaidEntry | NestedEntry | CallEntry | ProposalEntry
 
 /** A thought, a chat or decision in a context, or another envelope with its own line. */
@@ -46,9 +46,9 @@ export type Block = MessageBlock | ContextBlock | EventBlock | ArrivalsBlock
 interface Placed {
   /** First envelope of the block. */
   readonly envelope: Envelope
-  /** Index in the list of blocks. */
+  /** Index in `Blocks.list`. */
   index: number
-  /** Id of the block's origin, see `findOrigin`; `null` until computed. */
+  /** Id of the question or run that ultimately caused the block, see `findOrigin`; `null` until computed. */
   origin: string | undefined | null
 }
 
@@ -115,37 +115,37 @@ export class Blocks {
     if (entry.type === 'proposal') this.#proposals.set(envelope.id, block)
   }
 
-  /** Marks the block of a proposal as changed. */
+  /** Marks the block that shows a proposal as changed, so that `flush` returns it. */
   touchProposal(id: string): void {
     const block = this.#proposals.get(id)
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Marks the block of a pending call as changed. */
+  /** Marks the block that shows a call without a response as changed, so that `flush` returns it. */
   touchCall(id: string): void {
     const call = this.#calls.get(id)
     if (call !== undefined) this.#different.add(call.block)
   }
 
-  /** Marks the block of a context as changed. */
+  /** Marks the block that shows a context as changed, so that `flush` returns it. */
   touchContext(context: string): void {
     const block = this.#contexts.get(contextRoot(context))
     if (block !== undefined) this.#different.add(block)
   }
 
-  /** Whether a run or free path has a block. */
+  /** Whether there is a block for a run, or for a path that no run has opened. */
   has(root: string): boolean {
     return this.#contexts.has(root)
   }
 
-  /** Returns and clears the changed blocks. */
+  /** Returns the blocks that have changed since the last call. */
   flush(): readonly Block[] {
     const different = [...this.#different]
     this.#different.clear()
     return different
   }
 
-  /** Drops blocks that began before this seq, except needed ones. */
+  /** Drops blocks that began before this seq, except those that `isNeeded` selects. */
   forget(seq: number, isNeeded: (block: Block) => boolean): void {
     this.#blocks = this.#blocks.filter((block) => (block.envelope.seq ?? 0) >= seq || isNeeded(block))
     for (const [index, block] of this.#blocks.entries()) block.index = index
@@ -156,12 +156,12 @@ export class Blocks {
     for (const [key, { block }] of this.#calls) if (!kept.has(block)) this.#calls.delete(key)
   }
 
-  /** Ids of proposals that have a block. */
+  /** Ids of the proposals that blocks show. */
   get proposals(): Iterable<string> {
     return this.#proposals.keys()
   }
 
-  /** Drops everything after this seq. `messages`: the conversation at that point, as far as it is kept. */
+  /** Drops everything after this seq. `messages`: the messages of the conversation as of this seq, if still kept. */
   rewind(seq: number, messages: ReadonlyMap<string, TranscriptMessage>): void {
     while ((this.#blocks.at(-1)?.envelope.seq ?? 0) > seq) this.#blocks.pop()
     const { length } = this.#blocks

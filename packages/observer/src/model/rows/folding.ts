@@ -4,18 +4,18 @@ export type Level = 'closed' | 'some' | 'all'
 const cycle: Readonly<Record<Level, Level>> = { closed: 'some', some: 'all', all: 'closed' }
 
 /**
- * Which contexts are unfolded: as the reader chose; otherwise those that began while the reader was at the live end, until they
- * end. Nothing changes automatically while the reader looks at earlier lines.
+ * Decides which contexts are unfolded: as the reader chose; otherwise those that began while the newest row was in view (the
+ * live end), until they end. Nothing changes automatically while the reader looks at earlier lines.
  */
 export class Folding {
   readonly #choices: Map<string, Level>
-  /** Contexts that are unfolded automatically. */
+  /** Contexts that are unfolded without a choice of the reader: they began at the live end, and have not ended. */
   readonly #live = new Set<string>()
-  /** Contexts that have ended, to be folded once the reader is back at the live end. */
+  /** Contexts of `#live` that have ended, to be folded once the newest row is in view again. */
   readonly #ending = new Set<string>()
   #isFollowing = true
 
-  /** `like`: a folding whose choices are shared. */
+  /** `like`: an instance with which this one shares the levels that the reader has chosen. */
   constructor(like?: Folding) {
     this.#choices = like === undefined ? new Map() : like.#choices
   }
@@ -25,7 +25,7 @@ export class Folding {
     return this.#choices
   }
 
-  /** Snapshot of the automatic state, for `restore`. */
+  /** Snapshot of the contexts that are unfolded without a choice of the reader, for `restore`. */
   checkpoint(): FoldingCheckpoint {
     return { live: [...this.#live], ending: [...this.#ending] }
   }
@@ -57,7 +57,7 @@ export class Folding {
     if (this.#isFollowing) this.#live.add(context)
   }
 
-  /** Must be called when a context has ended. Returns `true` if that folded it. */
+  /** Must be called when a context has ended. Returns `true` if the context was unfolded automatically and is now folded. */
   onEnded(context: string): boolean {
     if (!this.#live.has(context)) return false
     if (this.#isFollowing) return this.#live.delete(context)
@@ -65,7 +65,7 @@ export class Folding {
     return false
   }
 
-  /** Sets whether the reader is at the live end; returns the contexts that this folded. */
+  /** Sets whether the newest row is in view (the live end); returns the ended contexts that are folded now. */
   follow(isFollowing: boolean): readonly string[] {
     this.#isFollowing = isFollowing
     if (!isFollowing) return []

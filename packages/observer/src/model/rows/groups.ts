@@ -2,7 +2,7 @@ import type { Block } from './blocks.js'
 import type { Slot, Sources } from './row.js'
 import { type CreateSlots, RowList } from './row-list.js'
 
-/** A group of blocks, in order. */
+/** Blocks (messages, runs, events) with the same key, such as the participant or the question, in log order. */
 export interface Group<Key> {
   readonly key: Key
   readonly list: RowList
@@ -13,14 +13,14 @@ export interface Group<Key> {
 
 interface Filled<Key> extends Group<Key> {
   blocks: Block[]
-  /** Set if the group has visible rows; `undefined` if unknown since the last change. */
+  /** Whether the group has visible rows; `undefined` if not determined since its last change. */
   isThere: boolean | undefined
 }
 
 export interface GroupOptions<Key> {
   readonly blocks: () => readonly Block[]
   readonly sources: Sources
-  /** Key of a block's group; `undefined` if it is in none. */
+  /** The key of the group that a block belongs to, such as its participant; `undefined` if it is in no group. */
   readonly keyOf: (block: Block, sources: Sources) => Key | undefined
   readonly createSlots: CreateSlots
 }
@@ -31,7 +31,7 @@ export class Groups<Key> {
   readonly #groups = new Map<Key, Filled<Key>>()
   /** Group of each assigned block; `undefined` if it is in none. */
   #groupByBlock = new Map<Block, Filled<Key> | undefined>()
-  /** Number of blocks that were assigned to groups. */
+  /** Number of blocks that were assigned to groups so far; later ones are assigned on the next access. */
   #assigned = 0
   #prepared: Map<Block, readonly Slot[]> | undefined
 
@@ -54,7 +54,7 @@ export class Groups<Key> {
     return there.sort((one, other) => (one.blocks[0]?.index ?? 0) - (other.blocks[0]?.index ?? 0))
   }
 
-  /** Must be called for new and changed blocks. */
+  /** Must be called with new and changed blocks (messages, runs, events): their rows are created again. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       const group = this.#groupByBlock.get(block)
@@ -64,13 +64,13 @@ export class Groups<Key> {
     }
   }
 
-  /** Creates the rows of a block from these sources. */
+  /** Creates the rows of a block, but does not show them. `sources`: the state to create them from. */
   slotsFor(block: Block, sources: Sources): readonly Slot[] {
     const key = this.#options.keyOf(block, sources)
     return key === undefined ? [] : this.#get(key).list.slotsFor(block, sources)
   }
 
-  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
+  /** Must be called after blocks were removed from the list. Keeps the rows of the other blocks. */
   shorten(): void {
     const kept = new Set(this.#options.blocks())
     for (const block of this.#groupByBlock.keys()) if (!kept.has(block)) this.#groupByBlock.delete(block)
@@ -84,7 +84,7 @@ export class Groups<Key> {
     this.#assigned = next === -1 ? kept.size : next
   }
 
-  /** Replaces all blocks. `prepared`: rows created in advance. */
+  /** Starts over, because all blocks may have changed. `prepared`: rows that are up to date already. */
   clear(prepared?: Map<Block, readonly Slot[]>): void {
     this.#prepared = prepared
     for (const group of this.#groups.values()) {
@@ -127,6 +127,6 @@ export class Groups<Key> {
   }
 }
 
-/** Looks for a visible row: fast, because usually one of the first blocks has one. */
+/** Whether a group has a visible row: fast, because usually one of its first blocks has one. */
 const isThere = <Key>({ blocks, list }: Filled<Key>): boolean =>
   blocks.some((block) => list.slotsFor(block).length > 0)

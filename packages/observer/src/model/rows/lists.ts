@@ -7,18 +7,18 @@ import { type CreateSlots, RowList } from './row-list.js'
 import { createSlotsInBatches, getOrigin } from './slots.js'
 import { createTimedSlots, withOpenContexts } from './trace.js'
 
-/** Thoughts and acts of one participant; `null` for the conversation. */
+/** A column with the runs and events of one participant; `null` for the column with all messages. */
 export type Lane = Group<string | null>
 /** A question, or a run without one, with everything that it caused; the key is its id. */
 export type QuestionGroup = Group<string>
 type Rows = RowList | Groups<string | null> | Groups<string>
 
-/** Rows that were created in advance, by list. */
+/** Rows that were created in advance, by the list that shows them and by their block (message, run or event). */
 export type Prepared = ReadonlyMap<Rows, Map<Block, readonly Slot[]>>
 
-/** Maximum number of blocks whose rows are recreated synchronously. */
+/** Maximum number of blocks (messages, runs, events) whose rows are created at once; with more, `work` does it in steps. */
 const maxBlocksAtOnce = 2000
-/** Blocks between two time checks. */
+/** Number of blocks between two checks of the time left in a frame. */
 const blocksPerStep = 16
 
 /** The rows of each view. Only views in use are kept up to date. */
@@ -30,12 +30,12 @@ export class Lists {
   #questions: Groups<string> | undefined
   /** Calls, errors, tokens and cost of each block, which `countQuestion` caches until the block changes. */
   readonly totals = new WeakMap<Block, Totals>()
-  /** Recreates all rows in steps, while the previous ones are still shown. */
+  /** Creates all rows again in steps, after a view setting has changed; until it is done, the previous rows are shown. */
   #renewal: Generator<undefined, Prepared> | undefined
-  /** Blocks that changed since the renewal began. */
+  /** Blocks that changed since `#renewal` began: their rows from it are outdated. */
   readonly #touched = new Set<Block>()
 
-  /** `blocks` returns all blocks, in log order. */
+  /** `blocks` returns all messages, runs and events of the space, in log order. */
   constructor(blocks: () => readonly Block[], sources: Sources) {
     this.#blocks = blocks
     this.sources = sources
@@ -49,7 +49,7 @@ export class Lists {
     return [...lanes.filter(({ key }) => key === null), ...lanes.filter(({ key }) => key !== null)]
   }
 
-  /** Questions that caused work. Kept up to date from the first access on. */
+  /** Questions with everything that they caused. Kept up to date from the first access on. */
   get questions(): readonly QuestionGroup[] {
     this.#questions ??= this.#newGroups(
       (block, sources) => (block.type === 'arrivals' ? undefined : getOrigin(block, sources)),
@@ -73,20 +73,20 @@ export class Lists {
     else this.#questions = undefined
   }
 
-  /** Must be called for new and changed blocks. */
+  /** Must be called with new and changed blocks (messages, runs, events): their rows are created again. */
   touch(blocks: readonly Block[]): void {
     if (this.isBehind) for (const block of blocks) this.#touched.add(block)
     for (const block of blocks) this.totals.delete(block)
     for (const list of this.#kept) list.touch(blocks)
   }
 
-  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
+  /** Must be called after blocks were removed from the list. Keeps the rows of the other blocks. */
   shorten(): void {
     for (const list of this.#kept) list.shorten()
     if (this.isBehind) this.renew()
   }
 
-  /** Recreates all rows. If there are many, `work` does it, and the previous rows are shown until then. */
+  /** Creates all rows again. If there are many, leaves that to `work`, and the previous rows are shown until then. */
   renew(): void {
     const blocks = this.#blocks()
     if (blocks.length <= maxBlocksAtOnce) this.clear()
@@ -113,13 +113,15 @@ export class Lists {
     return !this.isBehind
   }
 
-  /** Replaces all blocks. `prepared`: rows created in advance. */
+  /** Starts over, because all blocks may have changed. `prepared`: rows that are up to date already. */
   clear(prepared?: Prepared): void {
     this.#renewal = undefined
     for (const list of this.#kept) list.clear(prepared?.get(list))
   }
 
-  /** Creates rows of these blocks in advance, for all lists; yields after every `perStep` blocks. */
+  /**
+   * Creates the rows of these blocks for all lists, but does not show them: `clear` does. Yields after every `perStep` blocks.
+   */
   *prepare(blocks: readonly Block[], sources: Sources, perStep: number): Generator<undefined, Prepared> {
     const prepared = new Map(this.#kept.map((list) => [list, new Map<Block, readonly Slot[]>()]))
     for (const [list, known] of prepared) {
@@ -136,7 +138,7 @@ export class Lists {
   }
 }
 
-/** Key of a block's lane; `undefined` for lines of the gateway, joins and leaves. */
+/** The participant in whose lane a block is, `null` for messages; `undefined` for events of the gateway, joins and leaves. */
 function getOwner(block: Block, { getContext }: Sources): string | null | undefined {
   const { type, envelope } = block
   if (type === 'message') return null

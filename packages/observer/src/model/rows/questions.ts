@@ -26,11 +26,14 @@ const nothing: Omit<Totals, 'from' | 'to'> = {
 
 interface Counted {
   readonly sources: Sources
-  /** Cache of the totals of unchanged blocks. */
+  /** Cache of calls, errors, tokens and cost of each block of a question; the caller drops those of changed blocks. */
   readonly totals: WeakMap<Block, Totals>
 }
 
-/** Computes the totals of a question; uses cached totals of unchanged blocks. */
+/**
+ * Adds up calls, errors, tokens and cost of a question. Blocks (messages, runs, events) already in `totals` are not counted
+ * again.
+ */
 export function countQuestion(
   { blocks }: { readonly blocks: readonly Block[] },
   { totals, sources }: Counted,
@@ -61,7 +64,7 @@ function countBlock(block: Block, sources: Sources): Totals {
   return addTotals([{ ...itself, tokens, cost, models }, ...others])
 }
 
-/** Totals of an entry. `isOver`: its run has ended, so that a call without a response is not running. */
+/** Counts an entry of a run. `isOver`: the run has ended, so that a call without a response no longer counts as running. */
 function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean): Totals {
   const { type, envelope } = entry
   const from = Date.parse(envelope.ts)

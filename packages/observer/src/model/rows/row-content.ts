@@ -151,7 +151,7 @@ function createHeading(view: ContextView, of: Block | BlockEntry, sources: Sourc
     calls: counts.calls,
     did: didText(of) || (counts.calls > 0 ? countText(counts.calls, 'tool') : ''),
     late: counts.late,
-    // A free path has no opening text, but its name is descriptive.
+    // A free path, a context that no run has opened, has no opening text, but its name is descriptive.
     opening: shown(view.opening) ?? (state === 'free' ? nameText(context) : null),
     ending: shown(view.ending),
     isWithheld: isQuoteWithheld(view.opening) || isQuoteWithheld(view.ending),
@@ -185,7 +185,7 @@ function saidLine(envelope: Envelope, owner: string | null, isLate: boolean): Un
   const isByAnother = owner !== null && from !== owner && from !== GATEWAY
   const description = describe(envelope, noRedaction, { owner: owner ?? undefined })
   const { object, detail, tone } = description
-  // These rows show only the text: their style implies the verb, or a chip shows the kind.
+  // Thoughts and messages show only their text, because their style or a chip shows the kind; other rows are sentences.
   const isQuote = wordy.has(tone) || !isKnownKind(kind)
   const text = isQuote
     ? printable(detail)
@@ -297,7 +297,7 @@ function getSizeText(response: Envelope): string {
 const isBySomebodyElse = (proposal: ProposalView | undefined, request: Envelope): boolean =>
   proposal !== undefined && proposal.source.from !== request.from
 
-/** Whether a proposal is not shown, because the row of the call that fulfilled it replaces it. */
+/** Whether a proposal has no row, because the row of the call that fulfilled it shows it. */
 export function isCarriedOut(entry: BlockEntry, { getProposal, isLoaded }: Sources): boolean {
   if (entry.type !== 'proposal') return false
   const { state, fulfilments } = getProposal(entry.envelope.id) ?? {}

@@ -2,7 +2,7 @@ import type { Block } from './blocks.js'
 import type { LogRow, Slot, Sources } from './row.js'
 import { getRow } from './row-content.js'
 
-/** Creates the rows of a block. `getHeight`: measured height of a row in pixels, if known. */
+/** Creates the rows of a block: of a message, a run or an event. `getHeight`: measured height of a row in pixels, if known. */
 export type CreateSlots = (
   block: Block,
   sources: Sources,
@@ -18,7 +18,7 @@ export class RowList {
   #slotsByBlock = new Map<Block, readonly Slot[]>()
   /** Index of each block's first row. */
   readonly #starts: number[] = []
-  /** `Block.index` of the first block whose rows are outdated. */
+  /** `Block.index` of the first block of which rows have to be created again. */
   #staleFrom = 0
   /** Positions of the rows. Up to date after `slots` is read. */
   readonly layout = new Layout()
@@ -36,7 +36,7 @@ export class RowList {
     this.#createSlots = createSlots
   }
 
-  /** All rows. Always the same array, updated on access. */
+  /** All rows. Always the same array, brought up to date on access. */
   get slots(): readonly Slot[] {
     const first = this.#updateSlots()
     this.layout.update(this.#slots, Math.min(first, this.#resized))
@@ -44,7 +44,7 @@ export class RowList {
     return this.#slots
   }
 
-  /** All rows, as of the last access of `slots`; match `layout`. */
+  /** All rows as of the last access of `slots`, without bringing them up to date: `layout` has the positions of these. */
   get drawn(): readonly Slot[] {
     return this.#slots
   }
@@ -54,7 +54,7 @@ export class RowList {
     return this.slots.map((slot) => this.getRow(slot))
   }
 
-  /** Index of the row with this key, or of the first batch with this call; -1 if there is none. */
+  /** Index of the row with this key, or of the row that shows this call together with others; -1 if there is none. */
   indexOf(id: string): number {
     return this.slots.findIndex(
       ({ key, calls }) => key === id || calls?.some((call) => call.envelope.id === id) === true,
@@ -76,17 +76,17 @@ export class RowList {
     this.#resized = Math.min(this.#resized, index)
   }
 
-  /** Creates the rows of a block from these sources; by default, those of the list. */
+  /** Creates the rows of a block. `sources`: the state to create them from; default: that of the list. */
   slotsFor(block: Block, sources = this.#sources): readonly Slot[] {
     return this.#createSlots(block, sources, (key) => this.#heights.get(key))
   }
 
-  /** Sets rows of a changed block that were created in advance. */
+  /** Sets the rows of a changed block, created earlier by `slotsFor`. */
   setSlots(block: Block, slots: readonly Slot[]): void {
     this.#slotsByBlock.set(block, slots)
   }
 
-  /** Must be called for new and changed blocks. */
+  /** Must be called with new and changed blocks (messages, runs, events): their rows are created again. */
   touch(blocks: readonly Block[]): void {
     for (const block of blocks) {
       this.#slotsByBlock.delete(block)
@@ -94,7 +94,7 @@ export class RowList {
     }
   }
 
-  /** Must be called after blocks were removed; the remaining blocks stay unchanged. */
+  /** Must be called after blocks were removed from the list. Keeps the rows of the other blocks. */
   shorten(): void {
     const kept = new Map<Block, readonly Slot[]>()
     for (const block of this.#blocks()) {
@@ -104,7 +104,7 @@ export class RowList {
     this.clear(kept)
   }
 
-  /** Replaces all blocks. `prepared`: rows created in advance. */
+  /** Starts over, because all blocks may have changed. `prepared`: rows that are up to date already. */
   clear(prepared = new Map<Block, readonly Slot[]>()): void {
     this.#slotsByBlock = prepared
     this.#staleFrom = 0

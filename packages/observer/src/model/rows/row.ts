@@ -24,7 +24,7 @@ interface Placed {
   readonly depth: number
   /** Height in pixels, measured or estimated. */
   height: number
-  /** Id of the block's origin, see `findOrigin`. */
+  /** Id of the question or run that ultimately caused the row, see `findOrigin`. */
   readonly origin: string | undefined
 }
 
@@ -90,7 +90,7 @@ export interface SaidRow extends Placed {
   readonly tone: 'thought' | 'plan' | 'event' | 'problem'
   /** Whether the sender is not the run's owner. */
   readonly isByAnother: boolean
-  /** Whether the context had already ended [MEUP-2.7]. */
+  /** Whether the envelope was sent after the end of its context [MEUP-2.7]. */
   readonly isLate: boolean
   /** Author of the thought that this one replies to. */
   readonly replyTo: string | null
@@ -157,12 +157,12 @@ export interface Slot {
   readonly depth: number
   /** Height in pixels, measured or estimated. */
   height: number
-  /** Id of the block's origin, see `findOrigin`. */
+  /** Id of the question or run that ultimately caused the row, see `findOrigin`. */
   origin: string | undefined
   readonly of: Block | BlockEntry
   /** Context of a heading, or of hidden lines. */
   readonly context?: string | undefined
-  /** The calls of a batch. */
+  /** The calls of a row that shows several calls, because they were sent together. */
   readonly calls?: readonly Slot[] | undefined
   /** Number of hidden lines. */
   readonly count?: number | undefined
@@ -172,19 +172,19 @@ export interface Slot {
   row: LogRow | undefined
 }
 
-/** Everything that rows are created from. */
+/** Access to the state of the space and the view settings that determine the rows. */
 export interface Sources {
   readonly folding: Pick<Folding, 'getLevel' | 'choices'>
   getContext(context: string): ContextView | undefined
   /** Counts of thoughts in a context that the gateway did not send. */
   getSummary(context: string): ThoughtSummary | undefined
-  /** Whether the run of an open context is still running; otherwise its end is just not loaded. */
+  /** Whether the run of a context is open. A run that is not may still lack an end in the loaded log. */
   isGoingOn(context: string): boolean
   getProposal(id: string): ProposalView | undefined
   /** Whether this is an elicitation without an answer. */
   isOpenElicitation(id: string): boolean
   isLoaded(id: string): boolean
-  /** Id of an envelope's origin, see `findOrigin`. */
+  /** Id of the question or run that ultimately caused an envelope, see `findOrigin`. */
   getOrigin(envelope: Envelope): string | undefined
   /** Author of the thought that this one replies to; `undefined` if not loaded. */
   getAnsweredThinker(envelope: Envelope): string | undefined

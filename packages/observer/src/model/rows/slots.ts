@@ -25,7 +25,7 @@ type Unplaced = Omit<Slot, 'key' | 'envelope' | 'height' | 'origin' | 'calls' | 
 /** The measured height of a row in pixels, if known. */
 type GetHeight = (key: string) => number | undefined
 
-/** Creates the rows of a block. */
+/** Creates the rows of a block: of a message, a run with its nested contexts, or an event. */
 export function createSlots(block: Block, sources: Sources, getHeight: GetHeight): readonly Slot[] {
   const slots = slotsOf(block, sources, getHeight)
   const origin = slots.length === 0 ? undefined : getOrigin(block, sources)
@@ -33,7 +33,7 @@ export function createSlots(block: Block, sources: Sources, getHeight: GetHeight
   return slots
 }
 
-/** The origin of a block; computed once, because it never changes. */
+/** Id of the question or run that ultimately caused a block; computed once, because it never changes. */
 export function getOrigin(block: Block, sources: Sources): string | undefined {
   if (block.origin === null) block.origin = sources.getOrigin(block.envelope)
   return block.origin
@@ -51,7 +51,7 @@ function slotsOf(block: Block, sources: Sources, getHeight: GetHeight): readonly
   })
 }
 
-/** Key of a row that shows part of a message. */
+/** Key of the row that shows this part of a long message, which has several rows. */
 export const getPartKey = ({ id }: Envelope, part: number): string => (part === 0 ? id : `${id}:${part}`)
 
 function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeight): readonly Slot[] {
@@ -76,7 +76,10 @@ function contextSlots(block: ContextBlock, sources: Sources, getHeight: GetHeigh
   return [heading, more, ...show(stay), ...show(lines.slice(count))]
 }
 
-/** Whether a block is shown: it passes the filter, or waits for a decision or an answer. */
+/**
+ * Whether a message or event is shown: it passes the filter, or is a proposal or elicitation that waits for a decision or
+ * answer.
+ */
 function isShown(
   block: Exclude<Block, ContextBlock>,
   { logFilter, getProposal, isOpenElicitation }: Sources,
@@ -91,7 +94,7 @@ function isShown(
   )
 }
 
-/** Entries of an unfolded run, and those that are shown even when it is folded. */
+/** Selects the entries of a run: those that it shows unfolded, and those that it shows even when it is folded. */
 function select(entries: readonly BlockEntry[], root: string, sources: Sources) {
   const { folding, isMuted, getProposal, isOpenElicitation, logFilter } = sources
   const isOpen = (path: string): boolean => {
@@ -130,7 +133,7 @@ function getRowType(entry: BlockEntry, { getContext, getProposal }: Sources): Lo
   return getContext(context)?.ending?.source.id === id ? 'end' : 'said'
 }
 
-/** Creates a slot. All have the same fields in the same order, which saves memory. */
+/** Creates a slot, a row that is not drawn yet. All slots have the same fields in the same order, which saves memory. */
 function place({ type, of, depth, context, count, part, key }: Unplaced, getHeight: GetHeight): Slot {
   const { envelope } = of
   const known = key ?? envelope.id
@@ -151,7 +154,7 @@ function place({ type, of, depth, context, count, part, key }: Unplaced, getHeig
   }
 }
 
-/** Like `createSlots`, with parallel calls combined into batches. */
+/** Like `createSlots`, but calls that were sent together share a row. */
 export const createSlotsInBatches: typeof createSlots = (block, sources, getHeight) => {
   const slots = createSlots(block, sources, getHeight)
   if (!slots.some(({ envelope }) => envelope.parallelGroup !== undefined)) return slots

@@ -12,7 +12,9 @@ const height = 28
 /** Whether an entry has a duration: contexts, calls and proposals. */
 const isTimed = (entry: BlockEntry): boolean => entry.type !== 'said'
 
-/** Creates rows for those entries of a block that have a duration. */
+/**
+ * Creates the rows of a block (message, run or event) in a trace: only contexts, calls and proposals, which have a duration.
+ */
 export function createTimedSlots(
   block: Block,
   sources: Sources,

@@ -149,7 +149,9 @@ interface LaneProps {
 /** A lane: its owner's thoughts and acts as a foldable tree. */
 function LaneColumn({ lane, width, current, handle, follow }: LaneProps): VNode {
   const { key: owner, list } = lane
-  /** Number of blocks when the reader left the live end of this lane. */
+  /**
+   * Number of runs, messages and events in this lane when the reader left its live end: the button counts those added since.
+   */
   const had = useRef(0)
   const hasRows = useTurn()
   useEffect(() => () => handle(undefined), [])

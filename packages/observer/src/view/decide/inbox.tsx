@@ -302,7 +302,7 @@ function Review({ id, next }: { id: string; next: () => void }): VNode | null {
  */
 function useSteadyOrder(mine: readonly ProposalView[]): {
   readonly waiting: readonly Waiting[]
-  /** Number of proposals appended since the last sorting. */
+  /** Number of proposals that were appended since the list was last sorted. */
   readonly news: number
   readonly sort: () => void
 } {

@@ -91,9 +91,9 @@ export function updateAddress(parts: AddressChange): void {
   if (hash !== location.hash) history.replaceState(null, '', hash)
 }
 
-/** Maximum number of stored contexts. */
+/** Maximum number of contexts of which the tab stores whether they are folded. */
 const maxFolds = 1000
-/** A reader this close to the end, in pixels, is at the live end. */
+/** A reader this close to the end, in pixels, is at the live end: after a reload, the newest row is in view again. */
 const nearEndPx = 24
 
 /** Stores scroll position and unfolded contexts when the page is left, and restores them after a reload. */
@@ -146,7 +146,7 @@ const maxFrames = 60
 /** Events that end the restoration, because the reader has moved. */
 const moveEvents = ['wheel', 'keydown', 'pointerdown'] as const
 
-/** Id of the first visible line; `undefined` at the live end. */
+/** Id of the envelope in the first visible row; `undefined` if the newest row is in view (the live end). */
 function getTopRowId(handle: RowsHandle | undefined): string | undefined {
   const box = document.querySelector('.scroller')
   if (handle === undefined || box === null) return undefined

@@ -74,14 +74,14 @@ export const Icon = ({ sign }: { sign: Sign }): VNode => (
   </svg>
 )
 
-/** Button that returns to the live end, with the number of new rows. */
+/** Button that scrolls to the newest row, with the number of new rows. */
 export const Newer = ({ count, toEnd }: { count: number; toEnd: () => void }): VNode => (
   <button type="button" class="newer" onClick={toEnd}>
     ↓ {count > 0 ? `${count.toLocaleString('en')} new` : 'live'}
   </button>
 )
 
-/** End of a box that must be visible before its content can be approved, see `useSeenToEnd`. */
+/** Marks the end of a box. Some content can be approved only after this was visible, see `useSeenToEnd`. */
 export const End = (): VNode => <i class="box-end" data-end />
 
 export const Alert = ({ children }: { children: ComponentChildren }): VNode => (

@@ -20,7 +20,7 @@ export function useRowActions(row: LogRow, isCurrent: boolean): Handlers {
   }
 }
 
-/** Attributes of a tree row. `before`: number of tree rows above the list. */
+/** Attributes of a tree row. `before`: number of rows of the same tree that precede the list, such as its column titles. */
 export function useTreeRow({ row, index, isCurrent, isEntry }: RowProps, before: number) {
   const actions = useRowActions(row, isCurrent)
   const isOpen = row.type === 'heading' ? row.level !== 'closed' : undefined
@@ -66,7 +66,7 @@ export const grid = {
   row: ({ index, level, isOpen }: Place) => ({
     ...{ role: 'row' as const, 'aria-rowindex': index, 'aria-level': level, 'aria-expanded': isOpen },
   }),
-  /** A row that screen readers ignore until it is complete. */
+  /** A row whose text is still being written: screen readers ignore it until it is complete. */
   writtenRow: { role: 'row' as const, 'aria-live': 'off' as const, 'aria-busy': true },
   cell: { role: 'gridcell' as const },
 }

@@ -1,6 +1,6 @@
 import type { RowList } from '../../model/index.js'
 
-/** Scrolling down to within this many pixels of the end reaches the live end. */
+/** Pixels from the end at which scrolling down reaches the live end: from then on, the newest row stays in view. */
 const nearEndPx = 24
 /** Pixels drawn above and below the visible part, once that part is drawn. */
 const marginPx = 400
@@ -24,11 +24,11 @@ const [shareAbove, edgePx] = [0.3, 8]
 
 interface Scrolled {
   readonly list: RowList
-  /** Called when the reader reaches or leaves the live end. */
+  /** Called when the reader reaches the newest row (the live end), and when the reader scrolls away from it. */
   follow(isFollowing: boolean): void
 }
 
-/** Scroll position, and range of rows to draw. Only the reader's own scrolling leaves the live end. */
+/** Scroll position of a list, and range of rows to draw. At the live end, it follows new rows until the reader scrolls away. */
 export class Scroll {
   readonly #scrolled: () => Scrolled
   #box: HTMLElement | undefined
@@ -37,7 +37,7 @@ export class Scroll {
   /** Row to which the reader jumped: it stays in place while rows around it are measured, until the reader scrolls. */
   #held: Anchor | undefined
   isFollowing = true
-  /** Whether the surroundings of the visible part are drawn. */
+  /** Whether rows just outside of the visible part are drawn as well. */
   hasMargin = false
 
   constructor(scrolled: () => Scrolled) {
@@ -59,7 +59,10 @@ export class Scroll {
     return this.#box?.clientHeight ?? 800
   }
 
-  /** Pixels of the layout above the visible part. May differ from the box, whose rows may not be drawn or measured yet. */
+  /**
+   * Pixels from the top of the layout to the visible part. Not the `scrollTop` of the box, whose rows may not be drawn or
+   * measured yet.
+   */
   #getTop(): number {
     const { slots, layout } = this.#scrolled().list
     const end = Math.max(layout.height - this.#seen, 0)
@@ -70,7 +73,7 @@ export class Scroll {
     return Math.max(layout.getTop(index) + anchor.above, 0)
   }
 
-  /** Handles `scroll`. Returns `true` if the reader reached or left the live end. */
+  /** Handles `scroll`. Returns `true` if the reader reached or left the newest row (the live end). */
   scrolled(): boolean {
     const box = this.#box
     if (box === undefined || Math.abs(box.scrollTop - this.#expected) <= 1) return false
@@ -106,7 +109,7 @@ export class Scroll {
     return this.#follow(false)
   }
 
-  /** Returns to the live end. */
+  /** Returns to the live end: the newest row stays in view until the reader scrolls away. */
   toEnd(): void {
     this.#held = undefined
     this.#follow(true)
@@ -147,7 +150,7 @@ export class Scroll {
     }
   }
 
-  /** Handles scrolling by the reader. Returns `true` if the reader reached or left the live end. */
+  /** Handles scrolling by the reader. Returns `true` if the reader reached or left the newest row (the live end). */
   #moved(box: HTMLElement, by: number): boolean {
     this.#expected = box.scrollTop
     const left = box.scrollHeight - box.scrollTop - box.clientHeight

@@ -17,7 +17,7 @@ const saveMs = 1000
 
 /**
  * Unread messages, and a function that marks them read. The seq up to which the reader has read is stored in this browser. It
- * advances while the page is visible and at the live end.
+ * advances while the page is visible and the newest row is in view.
  */
 export function useUnread(session: PageSession): readonly [unread: Unread | undefined, markRead: () => void] {
   const { present, welcome, time } = session

@@ -39,7 +39,7 @@ export interface Composer {
 /** State and actions of the current space, available to components with `useSpace`. */
 export interface SpaceActions {
   readonly session: PageSession
-  /** Whether the space is connected and shown in the present. */
+  /** Whether the page is connected and shows the present, not a moment in the past. */
   readonly isLive: boolean
   can(draft: Draft): boolean
   /** Makes a row the current one. */
@@ -54,7 +54,7 @@ export interface SpaceActions {
   readonly panel: Panel | undefined
   showPanel(panel: Panel | undefined): void
   readonly viewFilter: ViewFilterActions
-  /** Shows more of a context; after everything, only its heading again. */
+  /** Shows more of a context: first its heading, then its latest lines, then everything, then its heading again. */
   cycle(context: string): void
   /** Sets how much of a context is shown. */
   choose(context: string, level: Level): void

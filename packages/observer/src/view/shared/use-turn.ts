@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Parts of the page that wait to be drawn. */
+/** Functions that draw waiting parts of the page, one per frame. */
 const waiting: (() => void)[] = []
 
 function drawNext(): void {

@@ -54,13 +54,13 @@ interface VirtualRowsProps {
   /** Attributes of the element that contains the rows. */
   readonly group: JSX.HTMLAttributes<HTMLDivElement>
   readonly handle: (handle: RowsHandle) => void
-  /** Called when the reader reaches or leaves the live end. */
+  /** Called when the reader reaches the newest row (the live end), and when the reader scrolls away from it. */
   readonly follow: (isFollowing: boolean) => void
   /** Called with the range of visible rows. */
   readonly seen?: (start: number, end: number) => void
   /** Content below the rows that scrolls with them. */
   readonly under?: ComponentChildren
-  /** Origin of the first row in `under`, which may belong to the last question. */
+  /** Id of the question that caused the first row in `under`; if the last row has the same one, both are drawn as one block. */
   readonly next?: string | undefined
   /**
    * Renders an overlay above the rows. Arguments: whether the reader is at the live end, the index of the first drawn row, and

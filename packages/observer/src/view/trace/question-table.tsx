@@ -43,7 +43,7 @@ interface QuestionTableProps {
   readonly compare: (key: string, isCompared: boolean) => void
 }
 
-/** Table of all questions with their totals, newest first, and typical values. */
+/** Table of all questions with their time, tokens, cost and errors, newest first, and percentiles of the times above it. */
 export function QuestionTable({ questions, shown, choose, compared, compare }: QuestionTableProps): VNode {
   const { model } = useSpace().session
   const [sorting, sort] = useState<Sorting | undefined>()

@@ -157,7 +157,7 @@ type Shown = Pick<Totals, 'from' | 'to' | 'tokens' | 'cost' | 'models'> & Partia
 
 const count = (number = 0): string => (number === 0 ? '' : number.toLocaleString('en'))
 
-/** Known totals as pairs of name and text. */
+/** Lists the known totals of a question (time, models, tokens, cost, calls, errors) as pairs of name and text. */
 export function listTotals(totals: Shown, now: number): readonly (readonly [name: string, text: string])[] {
   const { from, to, tokens, cost, models, calls = 0, errors = 0 } = totals
   const all = [

@@ -196,7 +196,7 @@ function Spent({ row }: { row: LogRow }): VNode | null {
   )
 }
 
-/** Names of bars, by how the time was spent. */
+/** Meanings of the bars' colours, for the legend and for screen readers. */
 const barNames = {
   think: 'thinks',
   call: 'calls',

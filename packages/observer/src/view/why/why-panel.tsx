@@ -30,7 +30,9 @@ export function WhyPanel({ id, close }: { id: string; close: () => void }): VNod
   )
 }
 
-/** Steps of a folded list: number at the beginning, number at the end, and ranks shown in between. */
+/**
+ * How many of the first and of the last steps a folded list shows; of the steps in between, those up to this rank (1 = first).
+ */
 const [firstSteps, lastSteps, firstRanks] = [2, 6, 3]
 
 interface WhyStepsProps {
