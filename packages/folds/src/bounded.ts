@@ -100,13 +100,16 @@ export class Oldest<Key> {
 interface Rules<Value> {
   readonly isOpen: (value: Value) => boolean
   readonly weigh?: (value: Value) => number
-  /** Capacity for open values, and for ended ones (`over`), in units of `weigh`. */
+  /** Capacity for the values that `isOpen` selects, and for the others (`over`), in units of `weigh`. */
   readonly capacity: { readonly open: number; readonly over: number }
 }
 
 export type RegisterSnapshot<Value> = readonly (readonly [key: string, value: Value])[]
 
-/** Keeps open values, and the latest ended ones, because later envelopes may refer to them. */
+/**
+ * A map that keeps the open values and the latest ended ones, such as of calls or contexts, because later envelopes may refer
+ * to them.
+ */
 export class Register<Value> {
   readonly #isOpen: (value: Value) => boolean
   readonly #open: Bounded<Value>

@@ -25,7 +25,7 @@ import { getAsked } from './space/answers.js'
 import type { ProposalView } from './space/proposals.js'
 import { brief, formatDuration, inlineJson, isBlank, onOneLine, reasonText } from './text.js'
 
-/** The category of a line, by which surfaces choose its symbol, colour or place. */
+/** The category of an envelope, by which each surface (terminal, page, export) chooses a symbol, a colour or a place for it. */
 export type Tone =
   | 'message'
   | 'start'
@@ -60,11 +60,11 @@ export interface Description {
   readonly replyTo?: string
 }
 
-/** Facts from earlier envelopes that the words depend on. */
+/** Facts from earlier envelopes that the description depends on. */
 interface Known {
   /** The called tool, if the envelope is an answer to a call. */
   readonly tool?: string | undefined
-  /** The owner of the context of the envelope. */
+  /** The owner of the context that the envelope is in. */
   readonly owner?: string | undefined
   /** Author of the thought that the envelope answers. */
   readonly replyTo?: string | undefined
@@ -215,7 +215,7 @@ const words: { readonly [K in Kind]: Describe<K> } = {
     const what = [attemptedKind, attemptedTool, isReview ? 'passed for review' : decision]
     const times = count > 1 ? ` ×${count}` : ''
     const attempt = attemptText(payload)
-    // The message advises the sender; other readers see the missing capability instead.
+    // The message addresses the sender; for other readers, the missing capability is the reason.
     const cause = missing === undefined ? message : `it lacks ${formatCapability(missing)}`
     const why = `${brief(cause, maxMessageChars)} (${reasonCode})${times}${attempt && ` · ${attempt}`}`
     return ['', what.filter(Boolean).join(' '), why, isReview ? 'event' : 'problem', names(to?.slice(0, 1))]
@@ -284,7 +284,9 @@ export function sentence({ actor, verb: deed, object, detail, tone, replyTo }: D
   return `${[actor, isNamedThought ? `${verb},` : verb, object].filter(Boolean).join(' ')}${said}`
 }
 
-/** Describes envelopes in log order, remembering the called tools. */
+/**
+ * Describes envelopes in log order. Remembers called tools and authors of thoughts, because answers to them name only an id.
+ */
 export class Describer {
   readonly #guard: Guard
   readonly #getOwner: (context: string) => string | null | undefined

@@ -18,7 +18,7 @@ export interface Fold<Change, Snapshot> {
   restore(snapshot: Snapshot): void
 }
 
-/** The position of a fold in the log. */
+/** The seq up to which a fold has applied the log. */
 export class FoldProgress {
   seq = 0
 

@@ -84,7 +84,10 @@ function isLeft(budget: Budget): boolean {
   return true
 }
 
-/** Masks and cuts a text. Charges its whole length, not only the kept part, to bound the time per payload. */
+/**
+ * Masks and cuts a text. Subtracts its whole length from the budget, not only that of the kept part, to bound the time per
+ * payload.
+ */
 function look(text: string, guard: Guard, budget: Budget): string {
   if (budget.left === 0) return text === '' ? '' : more
   const kept = cut(guarded(text, guard), budget.left)

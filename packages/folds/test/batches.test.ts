@@ -23,7 +23,7 @@ const beginning = [question, opening]
 const inRun = { context: 'r' }
 const note = thought('agent', 'next', inRun)
 
-/** A call of the agent. `parallelGroup`: the label of its batch. */
+/** A call of the agent. Calls with the same `parallelGroup` form a batch. */
 const tool = (id: string, parallelGroup?: number): Fields =>
   call('agent', id, {}, { ...inRun, id, ...(parallelGroup !== undefined && { parallelGroup }) })
 const results = (...ids: string[]): Fields[] => ids.map((id) => result(id, 'ok'))

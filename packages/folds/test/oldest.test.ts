@@ -44,7 +44,8 @@ async function churn(change: (key: string) => void): Promise<void> {
 
 const churns = times(5, 15)
 /**
- * Limit of growth. Hash tables that are never freed take more than twice as much; the margin is for other tests in the process.
+ * Maximum growth of the heap. Hash tables that are never freed take more than twice as much; the margin is for other tests in
+ * the process.
  */
 const maxBytes = churns * 10e6
 

@@ -65,7 +65,7 @@ describe.for(Object.entries(folds))('the fold of %s', ([, create]) => {
   })
 })
 
-/** The accumulated changes of a fold, by the key of each part. */
+/** The last state of each part that a fold has reported as changed, by the key of the part. */
 function collectChanges<Change, Part>(
   fold: { apply(envelope: Envelope): Change },
   log: readonly Fields[],
@@ -177,7 +177,8 @@ describe('whatever happens', () => {
         const seqs = new Set(steps.map(({ source }) => source.seq))
         for (const { seq = 0, kind } of toLog(log)) {
           if (!kind.startsWith('reasoning.')) continue
-          // A random thought always has text: with a blank `message`, that of the field `reason`.
+          // Every thought makes a step, because a random one always has text: if its `message` is blank, that of the field
+          // `reason`.
           expect(seqs.has(seq)).toBe(isThought(kind))
         }
       }),

@@ -8,7 +8,7 @@ type Kinds = Readonly<Record<string, ParticipantDetails['kind']>>
 interface State {
   readonly frontDesk?: string | undefined
   readonly away?: readonly string[]
-  /** Seq of the last envelope that this state includes. */
+  /** Seq of the head of the log in the welcome that describes the participants. */
   readonly head?: number
 }
 
@@ -84,7 +84,7 @@ test('a reply, and a message in a run, do not wait', () => {
 })
 
 describe('no program will answer a message any more', () => {
-  /** The messages that are lost, by the seq of the envelope that says so. */
+  /** The messages that no program will answer any more, by the seq of the envelope after which that is certain. */
   function lost(all: readonly Fields[], { kinds = people, ...state }: Lossy = {}): Record<number, string> {
     const participants = spaceOf(kinds, state)
     const chats = new WaitingChats(participants)

@@ -58,7 +58,7 @@ export function explainCapability(granted: GrantedCapabilities, attempt: Subject
   }
 }
 
-/** Reasons for acts that need no capability, because they concern the sender's own things [MEUP-4.1]. */
+/** Acts that need no capability, because they concern requests to the sender, its own grants, or its own runs [MEUP-4.1]. */
 const exemptions: Readonly<Record<string, string>> = {
   [Kind.mcpResponse]: 'answer a request that is addressed to it',
   [Kind.capabilityRevoke]: 'revoke what it granted itself',

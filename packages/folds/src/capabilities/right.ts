@@ -12,7 +12,10 @@ import type { Configuration } from '../space/grants.js'
 import { brief, onOneLine } from '../text.js'
 import { capabilityText } from './sentence.js'
 
-/** Access to the envelopes that describe a right, limited to those that the reader may read. */
+/**
+ * Access to the logged configurations, grants and invitations that say which right a call had, limited to those that the reader
+ * may read.
+ */
 export interface RightSources {
   /** The payload of the last `system.space` `configured` before this seq; `undefined` if it is not in the log or unreadable. */
   configurationAt(seq: number): Configuration | undefined
@@ -29,7 +32,9 @@ export interface CallRight {
   readonly allowedBy: string
   /** The sender of the request, if it fulfils the proposal of another participant. */
   readonly approvedBy?: string
-  /** The right of the request's sender: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`. */
+  /**
+   * The right of the request's sender, in words: `by space.yaml: files/read_*`, `by ana's grant until 2026-01-02T18:00:00Z`.
+   */
   readonly words: string
   /** The capability of the configuration or the grant that allows the call; absent if the reader may not read it. */
   readonly capability?: string

@@ -28,7 +28,10 @@ import {
 } from './drafts.js'
 
 export interface ContextOptions {
-  /** Whether the log has an envelope with this id; default: whether it is among the latest 50,000 that the fold applied. */
+  /**
+   * Whether the log has an envelope with this id, so that a reference to it is resolved. Default: whether the envelope is among
+   * the latest 50,000 that the fold applied.
+   */
   readonly isKnown?: (id: string) => boolean
 }
 
@@ -51,9 +54,9 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   get(context: string): ContextView | undefined
   /** All open contexts, and the latest closed ones. */
   all(): readonly ContextView[]
-  /** The states and visibility of the contexts. */
+  /** The open contexts, and who may read the thoughts of a hidden run. */
   readonly states: Pick<ContextStates, 'open' | 'withholds'>
-  /** Finds the runs of a participant about an envelope, their trigger. */
+  /** Finds the runs of a participant that work on an envelope. */
   readonly asked: Pick<AskedRuns, 'find'>
   /** The final answer of the run of a context [MEUP-2.10]; `undefined` = none yet. */
   answerFor(context: string): Source | undefined
@@ -61,7 +64,10 @@ export interface ContextFold extends Fold<ContextChange, ContextSnapshot> {
   onWelcome(welcome: Pick<WelcomePayload, 'contexts'>): readonly ContextView[]
 }
 
-/** Creates a fold of runs, their nested contexts, and free paths. `contextTree` arranges its views as trees. */
+/**
+ * Creates a fold of runs, their nested contexts, and free paths, contexts that no run has opened. `contextTree` arranges its
+ * views as trees.
+ */
 export const createContextFold = (options: ContextOptions = {}): ContextFold => new Contexts(options)
 
 /** Default milliseconds that a gateway waits for an absent owner. */
@@ -175,7 +181,10 @@ class Contexts implements ContextFold {
     else if (kind === Kind.systemSpace) this.#configure(envelope.payload)
   }
 
-  /** Sets when the contexts of a participant expire if it leaves, and clears that if it returns. */
+  /**
+   * When the owner of open contexts leaves, sets the time from which the gateway cancels them; clears it when the owner
+   * returns.
+   */
   #expect({ ts, payload }: Envelope): void {
     const { event, participant } = payload as Partial<PresencePayload>
     if (participant === undefined || (event !== 'leave' && event !== 'join')) return
@@ -188,7 +197,10 @@ class Contexts implements ContextFold {
     if (typeof milliseconds === 'number') this.#abandonAfterMs = milliseconds
   }
 
-  /** Records a chat as the answer of its sender's runs about the messages that it answers, and of contexts without a `reasoning.start` that it names. */
+  /**
+   * Records a chat as the answer of its sender's runs about the messages that it answers, and of free paths (contexts that no
+   * run has opened) that it names.
+   */
   #answer(chat: Envelope): void {
     const causes = correlations(chat)
     const asked = causes.flatMap((cause) => this.asked.find(chat.from, cause))

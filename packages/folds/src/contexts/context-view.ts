@@ -8,7 +8,10 @@ export interface Reference {
   readonly isResolved: boolean
 }
 
-/** A context opened by a start, or a free path, which groups envelopes and has no state [MEUP-2.8]. */
+/**
+ * A context that a `reasoning.start` opened; or a free path, which no start opened: it groups envelopes and has no state
+ * [MEUP-2.8].
+ */
 export interface ContextView {
   readonly context: string
   readonly state: 'open' | 'concluded' | 'cancelled' | 'free'
@@ -32,7 +35,9 @@ export interface ContextView {
   readonly answer: Source | null
   /** Ids of the latest 100 proposals in the context, or about it. */
   readonly proposals: readonly string[]
-  /** Time of opening by the gateway's clock. A free path starts with its first envelope and never ends. */
+  /**
+   * Time of opening by the gateway's clock. A free path, which no start opens, begins with its first envelope and never ends.
+   */
   readonly startedAt: string
   /** Seq of the first envelope in the context. */
   readonly firstSeq: number

@@ -9,7 +9,7 @@ import type { ContextView, Counts } from './context-view.js'
 
 export type DraftsSnapshot = RegisterSnapshot<AnswerDraft>
 
-/** Stores the contexts, and tracks those that the current envelope changed. */
+/** Stores the views of contexts, and tracks those that the current envelope changed. */
 export class Drafts {
   readonly #drafts = new Register({ isOpen, weigh, capacity: { open: 32e6, over: 8e6 } })
   readonly #changed = new Map<string, AnswerDraft>()
@@ -22,7 +22,7 @@ export class Drafts {
     return this.#drafts.values()
   }
 
-  /** Marks a context as changed. A new one is a free path until a start opens it. */
+  /** Marks a context as changed. A new one counts as a free path, a context without owner and end, until a start opens it. */
   touch(context: string, ts: string, seq: number): AnswerDraft {
     const draft = this.get(context) ?? createAnswerDraft(context, ts, seq)
     this.#changed.set(context, draft)
@@ -33,7 +33,7 @@ export class Drafts {
     this.#changed.set(draft.context, draft)
   }
 
-  /** Sets who hides a run and its nested contexts. */
+  /** Sets the participants that hide a run, in the views of the run and its nested contexts. */
   hide(root: string, hiddenBy: readonly string[]): void {
     for (const draft of this.#drafts.values()) {
       if (contextRoot(draft.context) !== root) continue
@@ -43,7 +43,7 @@ export class Drafts {
     }
   }
 
-  /** Sets when the open contexts of an owner expire; `null` = the owner is present. */
+  /** Sets the time from which the gateway cancels the open contexts of an absent owner; `null` = the owner is present. */
   expect(owner: string, expiresAt: string | null): void {
     for (const draft of this.#drafts.values()) {
       if (draft.owner !== owner || draft.state !== 'open' || draft.expiresAt === expiresAt) continue
@@ -52,7 +52,7 @@ export class Drafts {
     }
   }
 
-  /** Stores the changed contexts, and returns them. */
+  /** Stores the contexts that were changed since the last call, and returns them. */
   flush(): AnswerDraft[] {
     const changed = [...this.#changed.values()]
     this.#changed.clear()
@@ -74,7 +74,7 @@ const isOpen = ({ state }: AnswerDraft): boolean => state === 'open'
 const weigh = ({ weight, contributors, proposals }: AnswerDraft): number =>
   weight + 20 * (contributors.length + proposals.length)
 
-/** A `ContextView` under construction. */
+/** A `ContextView` that the fold may still change. */
 export type AnswerDraft = {
   -readonly [Key in Exclude<keyof ContextView, 'contributors' | 'counts' | 'proposals'>]: ContextView[Key]
 } & {
@@ -157,7 +157,9 @@ export function end(draft: AnswerDraft, state: 'concluded' | 'cancelled', envelo
   draft.weight += text.length
 }
 
-/** Starts and conclusions in a free path do not open or end it, but their texts are shown. */
+/**
+ * Starts and conclusions in a free path (a context that no run has opened) do not open or end it, but their texts are shown.
+ */
 export function quoteFree(draft: AnswerDraft, envelope: Envelope): void {
   if (draft.state !== 'free') return
   if (envelope.kind === Kind.reasoningStart) draft.opening ??= quote(envelope, payloadText(envelope.payload))

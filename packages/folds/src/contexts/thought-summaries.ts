@@ -8,7 +8,7 @@ export interface ThoughtSummary {
 }
 
 interface Counted extends ThoughtSummary {
-  /** The number of thoughts before the last welcome. */
+  /** The number of thoughts counted before the last welcome, after which the gateway counts from 0. */
   readonly before: number
 }
 
@@ -20,7 +20,7 @@ const maxContexts = 1000
 export class ThoughtSummaries {
   #counted = new Bounded<Counted>(maxContexts)
 
-  /** Applies a summary, and returns its context. */
+  /** Applies a count of thoughts in a context, and returns the context. */
   apply({ kind, context, payload }: Envelope): string | undefined {
     if (kind !== Kind.observeSummary || context === undefined) return undefined
     const { thoughts = 0, phases = [] } = payload as Partial<SummaryPayload>

@@ -61,7 +61,7 @@ export class Narrator {
   readonly #owners = new Bounded<string>(10_000)
   readonly #thinkers = new Thinkers()
   #context: string | undefined
-  /** Reason of the latest cancellation. */
+  /** Reason of the latest cancellation, for the calls that are open when the turn turns out to be cancelled. */
   #reason = ''
 
   /**
@@ -131,7 +131,7 @@ export class Narrator {
     return isNested ? [`### ${context}`] : []
   }
 
-  /** Whether a start opens a context; in a free path it does not. */
+  /** Whether a start opens a context; in a free path, a context that no run has opened, it does not. */
   #isOpening({ kind, context }: Envelope): boolean {
     return kind === Kind.reasoningStart && (context === undefined || this.#owners.get(context) !== undefined)
   }
@@ -211,7 +211,7 @@ export class Narrator {
     return envelope.from === GATEWAY || envelope.from === this.#getOwner(envelope)
   }
 
-  /** Cancels the open calls of a cancelled context; in a free path, those of its agent. */
+  /** Cancels the open calls of a cancelled context; in a free path, which no run has opened, only those of its agent. */
   #close(envelope: Envelope): void {
     const [state, reason] = getEnding(envelope)
     if (state !== 'cancelled' || !this.#mayClose(envelope)) return

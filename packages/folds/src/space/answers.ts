@@ -33,7 +33,7 @@ const [maxRuns, maxRunsPerCause] = [20_000, 100]
 /** Finds the runs that work on a trigger [MEUP-2.10]. */
 export class AskedRuns {
   readonly #runs = new Bounded<AskedRun>(maxRuns)
-  /** Ids of runs by owner and trigger, oldest first. */
+  /** Ids of runs by their owner and the envelope that they are about, oldest first. */
   readonly #byCause = new Bounded<readonly string[]>(maxRuns)
 
   apply(envelope: Envelope): void {
@@ -89,9 +89,12 @@ export class LiveAnswers {
   readonly #drafts = new Bounded<Draft>(maxAllChars, ({ text }) => charsPerAnswer + text.length)
   /** Times at which answers ended, by sender and trigger: their later deltas are ignored. */
   readonly #ended = new Bounded<string>(maxEnded)
-  /** Senders of messages: they can take them back. */
+  /** Senders of messages, by the message's id: only they can take it back. */
   readonly #askers = new Bounded<string>(maxAskers)
-  /** Open runs. The cancellation of a run also ends its answers, because no `chat` may follow. */
+  /**
+   * Open runs by id, with their owners and triggers. The cancellation of a run also ends its answers, because no `chat` may
+   * follow.
+   */
   readonly #runs = new Bounded<AskedRun>(maxRuns)
 
   /** Lists the answers in progress in the order in which they began. */
@@ -171,7 +174,7 @@ export class LiveAnswers {
     return keys.map((key) => this.#drafts.delete(key)).includes(true)
   }
 
-  /** Ends the answers of a run. Only the owner and the gateway end a run; others request it. */
+  /** Ends the answers of a run. A cancel by anyone but the owner and the gateway is only a request, and ends nothing. */
   #endRun(envelope: Envelope): boolean {
     const { context = '', from, ts } = envelope
     const run = this.#runs.get(context)

@@ -59,7 +59,7 @@ export type CallChange<Data> = { readonly call: Call<Data> } & (
   | { readonly what: 'cancelled'; readonly reason: unknown }
   /** A request has fulfilled the proposal. */
   | { readonly what: 'fulfilled'; readonly by: string }
-  /** The fulfilling request was answered. */
+  /** The call that fulfils the proposal was answered. */
   | { readonly what: 'carried out'; readonly request: string }
   | { readonly what: 'rejected'; readonly by: string }
   | { readonly what: 'withdrawn'; readonly by: string; readonly why: WithdrawalCause }
@@ -76,7 +76,7 @@ export type WithdrawalCause = 'withdrawn' | 'kicked' | 'left' | 'pruned' | 'eras
 /** Whether the proposer of this call is no longer a member. */
 export type IsGone = (call: Pick<Call<unknown>, 'from' | 'seq'>) => boolean
 
-/** A store of calls. `update` replaces a call, but does not make it the newest. */
+/** A store of calls, which may forget the oldest ones. `update` replaces a call, but does not make it the newest. */
 export interface CallStore<Data> {
   get(id: string): Call<Data> | undefined
   add(call: Call<Data>): void
@@ -121,11 +121,11 @@ export class Calls<Data, Raw = undefined> {
   readonly #reduce: CallsOptions<Data, Raw>['reduce']
   readonly #store: CallStore<Data>
   readonly #expireByLogTime: boolean
-  /** Id of the latest call by asker and JSON-RPC id. */
+  /** Id of the latest call, by its sender and JSON-RPC id: cancellations name calls by the latter. */
   readonly #byJsonRpcId = new Bounded<string>(20_000)
-  /** Ids of open elicitations by the id of their call. */
+  /** Ids of open elicitations, by the call that they are about: they end with it. */
   readonly #elicitations = new Bounded<readonly string[]>(10_000)
-  /** A time not after the next expiry of a proposal, in milliseconds since the epoch. */
+  /** Before this time, in milliseconds since the epoch, no proposal expires. */
   #soonest = Number.POSITIVE_INFINITY
   #changes: CallChange<Data>[] = []
 

@@ -48,7 +48,10 @@ interface Capacity {
    * Default: 10,000.
    */
   readonly open?: number
-  /** Maximum number of closed contexts; an envelope in a forgotten one counts as in a free path. Default: 10,000. */
+  /**
+   * Maximum number of closed contexts. An envelope in a forgotten one counts as sent in a context that was never opened.
+   * Default: 10,000.
+   */
   readonly closed?: number
 }
 
@@ -68,7 +71,10 @@ export class ContextStates {
   readonly #closed = new Set<string>()
   readonly #oldestOpen = new Oldest(this.#open)
   readonly #oldestClosed = new Oldest(this.#closed)
-  /** Seq of the log's head in the last welcome, whose state includes the envelopes up to it: replayed ones have no effect. */
+  /**
+   * Seq of the log's head in the last welcome. The state of the welcome includes the envelopes up to it, so replayed ones have
+   * no effect.
+   */
   #head = 0
 
   constructor({ open = 10_000, closed = 10_000 }: Capacity = {}) {
@@ -222,7 +228,7 @@ export class ContextStates {
     }
   }
 
-  /** Outer contexts first. Not recursive: a path may have many steps. */
+  /** Lists a context and its open nested ones, outer contexts first. Not recursive: a path may have many steps. */
   #listWithNested(outermost: OpenedContext): OpenedContext[] {
     const found = [outermost]
     for (const { context } of found) found.push(...(this.#nested.get(context)?.values() ?? []))

@@ -120,7 +120,7 @@ export interface GrantsSnapshot {
   readonly isWhole: boolean
 }
 
-/** Maximum number of configurations that are kept to explain earlier rights. */
+/** Maximum number of configurations that are kept, to explain which right allowed an earlier call. */
 const maxConfigurations = 256
 const never = Number.POSITIVE_INFINITY
 
@@ -135,7 +135,7 @@ export class GrantLog {
   /** Configurations by the seq of their `system.space` envelope. */
   readonly #configurations = new Bounded<Configuration>(maxConfigurations)
   #configuration: Configuration = { participants: {} }
-  /** Ids of the grants that came with an invitation, by participant. */
+  /** Id of the grant that came with the invitation of each participant. */
   readonly #invitations = new Map<string, string>()
   /** When the next grant expires, in milliseconds since the epoch. */
   #soonest = never
@@ -295,9 +295,12 @@ export interface GrantState {
   readonly isGrounded?: true
 }
 
-/** The configured capabilities: every grant must trace back to them. */
+/** The configured capabilities, to which every grant must trace back. */
 interface Ground {
-  /** Returns the configured capabilities of a participant; `undefined` = unknown: its grants do not fall. */
+  /**
+   * Returns the configured capabilities of a participant; `undefined` = unknown: then no grant of the participant is ended for
+   * lack of cover.
+   */
   configured(participant: string): readonly Capability[] | undefined
 }
 
@@ -340,7 +343,7 @@ function prove(
   }
 }
 
-/** The grants in force, in log order. Decides which grants fall when others end. */
+/** The grants in force, in log order. Decides which grants end because others do, on which they rest. */
 export class Grants<Each extends GrantState> {
   readonly #ground: Ground
   readonly #standing = new Map<string, Each>()
@@ -406,11 +409,10 @@ export class Grants<Each extends GrantState> {
   }
 
   /**
-   * Ends the grants for which `ends` is true, and all grants that are not covered without them. `poorer`: participants that have lost
-   * other capabilities. Returns the recipients of the ended grants.
-   *
-   * One walk in log order is enough, because a grant rests only on what its grantor was given before it: two grants cannot hold each
-   * other up, and a grant that the walk has passed cannot fall later.
+   * Ends the grants for which `ends` is true, and all grants that are not covered without them. `poorer`: participants that
+   * have lost other capabilities. Returns the recipients of the ended grants. One walk in log order is enough, because a grant
+   * rests only on what its grantor was given before it: two grants cannot hold each other up, and a grant that the walk has
+   * passed cannot fall later.
    */
   fall(ends: (grant: Each) => boolean, poorer: Iterable<string> = []): Set<string> {
     const losers = new Set<string>()

@@ -73,8 +73,8 @@ export class Participants implements Fold<boolean, ParticipantsSnapshot> {
   }
 
   /**
-   * Participants that have certainly left the space by the last envelope. Excludes dropped ones that may still be members: the
-   * welcome and the read part of the log do not say.
+   * Participants that have certainly left the space by the last envelope. Not those that were dropped although they may still
+   * be members, because neither the welcome nor the read part of the log says.
    */
   get gone(): readonly string[] {
     return this.#gone

@@ -37,7 +37,7 @@ const endOfTime = 8.64e15
 /** Paused participants, by whom and until when [MEUP-3.13], and expired pauses that are not announced yet. */
 export class Pauses {
   readonly #paused = new Map<string, Pause>()
-  /** A time not after the end of the next pause, in milliseconds since 1970. */
+  /** Before this time, in milliseconds since 1970, `ended` has nothing to return. */
   soonest = Number.POSITIVE_INFINITY
 
   /** Applies the next envelope. Returns whether pauses may have changed. */

@@ -21,7 +21,7 @@ const remembered = 10_000
 export class Programs {
   readonly #living = new Map<string, Set<string>>()
   readonly #replaced = new FairMap<Replaced>(remembered, ({ participant }) => participant)
-  /** Seq of the latest replacement; 0 = none so far. */
+  /** Seq of the latest envelope by which a program replaced another; 0 = none so far. */
   replacedAt = 0
 
   apply({ seq = 0, ts, payload }: Envelope): void {

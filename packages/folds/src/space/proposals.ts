@@ -7,13 +7,16 @@ import { getSource, type Source } from '../source.js'
 import { cut, getRationale } from '../text.js'
 import { type Call, type CallChange, Calls, type IsGone, RecentCalls } from './calls.js'
 
-/** Returns the participant that views the proposals; `undefined` = they have no viewer. */
+/**
+ * Returns the participant that views the proposals: one that it has rejected counts as closed in its view; `undefined` = no
+ * viewer.
+ */
 export type Viewer = () => string | undefined
 
 export interface ProposalSnapshot {
   readonly seq: number
   readonly now: number
-  /** Proposals with their views, and the requests that fulfil them, with `null` in place of a view. */
+  /** Proposals with their views, and the requests that fulfil them, which have no view: `null`. */
   readonly calls: readonly Call<ProposalView | null>[]
 }
 
@@ -139,7 +142,7 @@ export class ProposalViews implements Fold<readonly ProposalView[], ProposalSnap
 const toViews = (changes: readonly CallChange<ProposalView | null>[]): readonly ProposalView[] =>
   changes.flatMap(({ call }) => call.data ?? [])
 
-/** The weight of a fulfilling request, in characters. */
+/** Characters that a request which fulfils a proposal counts in the capacity of the store. */
 const requestWeight = 500
 
 const weigh = (view: ProposalView | null): number =>

@@ -3,11 +3,11 @@ import { FoldProgress } from '../fold.js'
 import type { IsGone } from './calls.js'
 import type { Participants } from './participants.js'
 
-/** A fold of one fact about a space. */
+/** A fold of one fact about a space, such as its participants or its proposals. */
 interface Fact {
   apply(envelope: Envelope): unknown
   onWelcome?(welcome: WelcomePayload): unknown
-  /** Closes what former members left open, such as proposals, and returns the changes. */
+  /** Closes what participants left open that are no longer members, such as proposals, and returns the changes. */
   closeBy?(isGone: IsGone, envelope: Envelope): readonly unknown[]
   /** Returns the state of the fact as JSON. */
   snapshot?(): unknown
@@ -40,7 +40,7 @@ export class SpaceView<const Kept extends Facts> {
   readonly facts: Kept
   readonly #folds: readonly (readonly [name: string, fold: Fact])[]
   readonly #progress = new FoldProgress()
-  /** The head of a welcome, until the log has reached it; `null` = reached. */
+  /** Seq of the log's head in the last welcome, while earlier envelopes are still replayed; `null` = the log has reached it. */
   #head: number | null = null
 
   constructor(facts: Kept) {
@@ -72,7 +72,7 @@ export class SpaceView<const Kept extends Facts> {
 
   /** Applies a welcome. Call it for each welcome, before the envelopes that follow it. */
   onWelcome(welcome: WelcomePayload): WelcomeChanges<Kept> {
-    // The client's position is lost if the log was replaced: the new log starts at 1.
+    // If the log was replaced, the position in the old one has no meaning: the new log starts at 1.
     if (welcome.resume?.status === 'lost') this.#progress.seq = 0
     this.#head = welcome.space.head
     const changes = this.#folds.map(([name, fold]) => [name, fold.onWelcome?.(welcome)] as const)

@@ -32,20 +32,26 @@ interface Chat extends Pick<WaitingChat, 'id' | 'from'> {
   isAnswered: boolean
   /** Open runs about the message. */
   readonly runs: Set<string>
-  /** Asked participants of which a program has ended since the message; `ended`: agents of which no program will answer it. */
+  /**
+   * Asked participants of which a program has ended since the message; `ended`: those of them of which no other program will
+   * answer it.
+   */
   readonly ending: Set<string>
   readonly ended: Set<string>
 }
 
 interface Run {
   readonly owner: string
-  /** Seq of the earliest message that the run is about, or of its start. */
+  /** Seq of the earliest message that the run is about or, without one, of its start. */
   readonly begun: number
-  /** Ids of the messages that it is about. */
+  /** Ids of the messages that the run is about. */
   readonly about: readonly string[]
 }
 
-/** The participants of the space, as of the envelope that is applied, or of a later one: a welcome is ahead of its replay. */
+/**
+ * The participants of the space, as of the applied envelope or later: after a welcome, they are those of the log's head, while
+ * earlier envelopes are still replayed.
+ */
 export type WaitingParticipants = Pick<Participants, 'all' | 'get' | 'frontDesk'>
 
 interface WaitingOptions {
@@ -68,12 +74,15 @@ export class WaitingChats {
   readonly #participants: WaitingParticipants
   readonly #isFollowed: (chat: Envelope) => boolean
   readonly #chats: Bounded<Chat>
-  /** Ids of messages, by the ids of the chats that hand them over. */
+  /** Ids of messages, by the ids of the chats that hand them over to other agents. */
   readonly #handOvers: Bounded<string>
   readonly #runs = new Bounded<Run>(maxRuns)
-  /** Whether participants are present, by the last join or leave. In a replay, `#participants` is ahead of it. */
+  /**
+   * Whether participants are present, by their last join or leave among the applied envelopes. While a replay is behind the
+   * welcome, `#participants` has a later state.
+   */
   readonly #presence = new Bounded<boolean>(maxParticipants)
-  /** Unanswered messages by sender, until it sends another one. */
+  /** The latest message of each sender that no program will answer any more, until it sends another one. */
   readonly #lost: Bounded<WaitingChat>
 
   constructor(
@@ -190,7 +199,7 @@ export class WaitingChats {
     this.#handOvers.set(id, chat.id)
   }
 
-  /** Only the owner and the gateway end a run; others request it. */
+  /** Forgets a run that has ended. A cancel by anyone but the owner and the gateway is only a request, and ends nothing. */
   #endRun(envelope: Envelope): readonly WaitingChat[] {
     const { context = '', from } = envelope
     const run = this.#runs.get(context)

@@ -3,9 +3,9 @@ import type { OpenTurn } from './marks.js'
 
 /** The turns that a call belongs to: objects or, in a snapshot, their numbers. */
 export interface CallPlace<Turn = OpenTurn> {
-  /** The turn that gets the step of the call's answer. */
+  /** The turn in which the answer to the call is a step. */
   readonly home: Turn
-  /** The turns in which the end of the call completes a tool call. */
+  /** The turns that list the call as a tool call: its end gives them the outcome. */
   readonly settles: readonly Turn[]
   /** `true` if a request has fulfilled the proposal, so that the answer to the request ends the proposal. */
   readonly isFulfilled?: true

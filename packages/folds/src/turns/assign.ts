@@ -313,7 +313,7 @@ export class Assigner {
 
   /**
    * Marks a chat in a run: it belongs to the run's turn, even if another participant sent it. It changes nothing in a
-   * `FoldedTurn`, unless its agent sends it in a free path.
+   * `FoldedTurn`, unless its agent sends it in a free path (a context that no run has opened).
    */
   #markSpeech({ context, from }: Envelope): boolean {
     const around = this.#getEnclosingTurns(context)
@@ -361,7 +361,10 @@ export class Assigner {
     return this.#takeUp(envelope, own)
   }
 
-  /** Finds the agent's turn in a free path; each root has one [MEUP-11.16]. */
+  /**
+   * Finds the agent's turn in a free path (a context that no run has opened); nested paths belong to the turn of their root
+   * [MEUP-11.16].
+   */
   #findFreePathTurn(context: string | undefined, agent: string): OpenTurn | undefined {
     return context === undefined ? undefined : this.#causes.use(toPathKey(agent, context))
   }
@@ -380,7 +383,7 @@ export class Assigner {
     return this.#takeUp(envelope, this.#causes.use(toKey(from, trigger.id)) ?? this.#begin(envelope, trigger))
   }
 
-  /** Links a free path to the turn: further work of the agent there belongs to the turn. */
+  /** Links a free path (a context that no run has opened) to the turn: further work of the agent there belongs to the turn. */
   #takeUp(envelope: Envelope, turn: OpenTurn): OpenTurn | undefined {
     const { context, from } = envelope
     if (context === undefined || turn.heading.agent !== from) return turn

@@ -3,7 +3,7 @@ import type { ResultSize } from '../mcp/result.js'
 import type { Source } from '../source.js'
 import type { Outcome, ToolDecision } from './record.js'
 
-/** Limits per turn: decisions, and batches that further calls may join. */
+/** Limits per turn: kept calls, and batches of parallel calls that later calls may join. */
 const max = { decisions: 1000, batches: 32 }
 
 export interface Dispatch {
@@ -37,7 +37,7 @@ export class TurnDecisions {
   readonly list: ToolDecision[] = []
   readonly #latest = new Map<string, ToolDecision>()
   readonly #batches = new Map<number, ToolDecision[]>()
-  /** Batches that further calls with the same label may join. */
+  /** Batches that later calls with the same label (`parallelGroup`) may join. */
   #open: { readonly label: number; readonly batch: number }[] = []
   #dispatched = 0
   #begun = 0
@@ -93,7 +93,7 @@ export class TurnDecisions {
     if (decision !== undefined) decision.request ??= request
   }
 
-  /** Ends a call. Returns whether it was the last one open in its batch. */
+  /** Ends a call. Returns whether it was the last one open in its batch of parallel calls. */
   settle(id: string, { outcome, size = null, cancelled = null, isAnswer }: CallEnd): boolean {
     const decision = this.#latest.get(id)
     if (decision === undefined || decision.isAnswered || (decision.outcome !== null && !isAnswer))
@@ -108,8 +108,8 @@ export class TurnDecisions {
   }
 
   /**
-   * Closes ended batches to further calls, because the agent does something else. `label`: that of the call it makes; its batch
-   * stays open.
+   * Closes ended batches of parallel calls to later calls, because the agent does something else. `label`: that of the call it
+   * makes; its batch stays open.
    */
   moveOn(label?: number): void {
     if (this.#open.length === 0) return

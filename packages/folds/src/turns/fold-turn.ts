@@ -62,7 +62,7 @@ export class FoldedTurn {
   })
   /** Open contexts of the turn, including those of other participants. */
   readonly #contexts = new Set<string>()
-  /** Roots of the free paths in which the agent works on this turn. */
+  /** Roots of the free paths (contexts that no run has opened) in which the agent works on this turn. */
   readonly #free = new Set<string>()
   /** Roles of the envelope that is being applied. */
   #roles = 0
@@ -100,7 +100,7 @@ export class FoldedTurn {
   }
 
   /**
-   * Applies an envelope with the roles that `Assigner` marked. Returns whether it ended a batch of calls: then call
+   * Applies an envelope with the roles that `Assigner` marked. Returns whether it ended a batch of parallel calls: then call
    * `reasoningEvent`.
    */
   apply(envelope: Envelope, roles: number): boolean {
@@ -124,8 +124,8 @@ export class FoldedTurn {
   }
 
   /**
-   * Call it if envelopes of the turn are omitted before the next one. They may have contained calls, so batches are closed, and
-   * later thoughts do not count as narrative.
+   * Call it if envelopes of the turn are omitted before the next one. They may have contained calls, so batches of parallel
+   * calls are closed to later ones, and later thoughts do not count as narrative.
    */
   skip(): void {
     this.#decisions.moveOn()
@@ -149,7 +149,7 @@ export class FoldedTurn {
     this.#rest()
   }
 
-  /** Completes a job that has nothing pending. */
+  /** Completes a job that has no runs once its calls have ended. */
   #rest(): void {
     if (!this.#isIdle) return
     this.record.state = 'completed'
@@ -178,7 +178,7 @@ export class FoldedTurn {
     this.#answer(said, getAnswerState(envelope.payload))
   }
 
-  /** Records the answer, and ends the agent's work in free paths. */
+  /** Records the answer, and ends the agent's work in free paths (contexts that no run has opened). */
   #answer(said: Quoted, state: TurnState): void {
     if (state === 'error' && this.record.answer === null) this.record.error = said.text
     answer(this.record, said, state, this.#ts)
@@ -363,7 +363,7 @@ export class FoldedTurn {
     return state === 'running' || runs.some(({ isOpen }) => isOpen) || this.#decisions.arePending
   }
 
-  /** Whether a job has no run, and none of its envelopes is pending. */
+  /** Whether a running job has no runs and no calls that are pending. */
   get #isIdle(): boolean {
     const { jobId, state, runs } = this.record
     return jobId !== null && state === 'running' && runs.length === 0 && !this.#decisions.arePending

@@ -9,7 +9,7 @@ interface Question {
   readonly mentions?: unknown
 }
 
-/** Public work of an agent in a free path. */
+/** Public work of an agent in a free path, a context that no run has opened. */
 interface Work {
   /** The sender of the question that the work is about; absent = none found. */
   readonly asker?: string
@@ -32,8 +32,8 @@ const maxQuestions = 100
 const maxKept = 10_000
 
 /**
- * Matches public work in a free path with its question and its answering chat, if they do not name each other [MEUP-11.16].
- * Uses public envelopes only, so that the result reveals nothing unreadable.
+ * Matches public work in a free path (a context that no run has opened) with its question and its answering chat, if these do
+ * not correlate by id [MEUP-11.16]. Uses public envelopes only, so that the result reveals nothing unreadable.
  */
 export class FreeQuestions {
   #questions: Question[] = []
@@ -41,7 +41,7 @@ export class FreeQuestions {
   /** Paths in which agents work on questions, by agent and question; `''` = the agent's work names the question by its id. */
   readonly #taken = new Bounded<string>(maxKept)
   readonly #paths = new Bounded<Work>(maxKept)
-  /** The latest path of each agent that has no answering chat yet. */
+  /** The path of the latest work of each agent that has no answering chat yet. */
   readonly #unanswered = new Bounded<string>(maxKept)
 
   /** Remembers chats that may be questions, and which questions were answered by id. */
@@ -64,7 +64,10 @@ export class FreeQuestions {
     if (this.#questions.length > maxQuestions) this.#questions.shift()
   }
 
-  /** Returns the id of the question that this public work in a free path begins to answer. */
+  /**
+   * Returns the id of the question that work in a free path (a context that no run has opened) begins to answer. The envelope
+   * is part of that work, and public.
+   */
   enter({ from, context = '' }: Envelope): string | undefined {
     const path = toPathKey(from, context)
     const known = this.#paths.use(path)
@@ -77,7 +80,9 @@ export class FreeQuestions {
     return question?.id
   }
 
-  /** If this is a public chat without correlation that answers work in a free path, returns the key of the path. */
+  /**
+   * Returns the key of the free path in which the agent has worked, if this is its public answering chat without a correlation.
+   */
   answer({ kind, from, to, context, correlationId, payload }: Envelope): string | undefined {
     if (kind !== Kind.chat || to !== undefined || context !== undefined || correlationId !== undefined)
       return undefined
@@ -87,7 +92,10 @@ export class FreeQuestions {
     return path
   }
 
-  /** Handles a public conclusion or cancel in a free path. A turn still waits for its answering chat; a job is over. */
+  /**
+   * Handles a public conclusion or cancel in a free path (a context that no run has opened). Work on a question still waits for
+   * its answering chat; other work is over.
+   */
   conclude({ from, context = '' }: Envelope): void {
     const path = toPathKey(from, context)
     if (this.#paths.get(path)?.asker === undefined) this.#end(from, path)
@@ -128,7 +136,9 @@ export class FreeQuestions {
 
 const working: ReadonlySet<string> = new Set([Kind.chat, Kind.reasoningStart])
 
-/** Key of the turn that an agent has in a free path; each root has one. */
+/**
+ * Key of the turn of an agent in a free path, a context that no run has opened; nested paths belong to the turn of their root.
+ */
 export const toPathKey = (agent: string, path: string): string => toKey(agent, `/${contextRoot(path)}`)
 
 export const toKey = (name: string, id: string): string => `${name} ${id}`

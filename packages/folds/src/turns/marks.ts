@@ -27,7 +27,10 @@ export const Role = {
   takeBack: 1024,
   /** A proposal of the turn has expired by the time of the envelope. */
   expire: 2048,
-  /** The turn continues in the free path of the envelope: other envelopes of the agent there belong to it. */
+  /**
+   * The turn continues in the free path of the envelope (a context that no run has opened): other envelopes of the agent there
+   * belong to it.
+   */
   free: 4096,
   /** The envelope closes the last open context of the turn. */
   last: 8192,
@@ -35,7 +38,7 @@ export const Role = {
   speak: 16384,
 } as const
 
-/** Roles that may end a batch of calls: only envelopes with one of them make an event [MEUP-11.11]. */
+/** Roles that may end a batch of parallel calls: only envelopes with one of them make an event [MEUP-11.11]. */
 export const endingRoles = Role.close | Role.settle | Role.takeBack | Role.expire
 
 /** The part of one envelope in one turn. An envelope has two marks in a turn if its steps there are not consecutive. */
@@ -87,7 +90,7 @@ export interface OpenTurn {
   /** Numbers of steps so far, and of open contexts. */
   steps: number
   open: number
-  /** Number of the last change of the turn, counted over all turns. */
+  /** Number of the last change of the turn, counted over all turns: a turn that changed later has a larger one. */
   touched: number
 }
 
@@ -98,11 +101,11 @@ interface Draft extends Mark {
   steps: number
   phases: number
   index: number
-  /** Order among the marks of one envelope that may end a batch. */
+  /** Position of the mark among those of its envelope that may end a batch of parallel calls; infinite = it ends none. */
   end: number
 }
 
-/** Roles that count as a change of a turn. A call, a fulfilment or a chat alone does not. */
+/** Roles that count as a change of a turn (`touched`). A call, a fulfilment or a chat alone does not. */
 const touching = ~(Role.call | Role.fulfil | Role.speak)
 
 export const unassigned: Assigned = { begun: [], marks: [], at: '' }
@@ -133,7 +136,7 @@ export class Marking {
     return known
   }
 
-  /** Marks a turn in which the envelope may end a batch of calls. */
+  /** Marks a turn in which the envelope may end a batch of parallel calls. */
   end(turn: OpenTurn, roles: number): void {
     const mark = this.mark(turn, roles)
     if (mark.end === Number.POSITIVE_INFINITY) mark.end = this.#ends++

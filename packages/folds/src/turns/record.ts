@@ -34,7 +34,7 @@ export interface ToolDecision {
   readonly batch: number
   /** Whether `outcome` comes from the tool itself. */
   isAnswered: boolean
-  /** Whether the batch of the call has ended: from then on, events include the call. */
+  /** Whether the batch of the call (calls made in parallel) has ended: from then on, events include the call. */
   isReported: boolean
   /** `false` if a retry with the same id has replaced the call. */
   isCurrent: boolean
@@ -45,12 +45,12 @@ export interface Run {
   readonly context: string
   readonly opening: Quoted
   isOpen: boolean
-  /** Whether the agent has called a tool in the run; later thoughts do not count as narrative. */
+  /** Whether the agent has called a tool in the run: later thoughts do not become the narrative of the turn. */
   hasCalled: boolean
   lastThought: Quoted | null
 }
 
-/** A turn (a trigger and the agent's work on it) or a job (work without a trigger). Owned by the fold. */
+/** A turn (a trigger and the agent's work on it) or a job (work without a trigger). The fold keeps changing it: do not. */
 export interface TurnRecord {
   /** Id of the turn, a ULID. */
   readonly id: string
@@ -89,7 +89,7 @@ export function answer(turn: TurnRecord, said: Quoted, state: TurnState, now: st
 }
 
 /**
- * Ends a run. With the last open run a job ends, and so does a turn, which then gets no answer; but a turn whose last run was
+ * Ends a run. The last run to end also ends its job, or its turn, which then gets no answer; but a turn whose last run was
  * concluded still waits for its answer.
  */
 export function endRun(turn: TurnRecord, run: Run, state: TurnState, now: string): void {

@@ -198,8 +198,8 @@ export interface JobReasoning {
 }
 
 /**
- * The event at the end of a batch of calls, with the decisions of all ended batches; `undefined` for a single call outside of
- * runs.
+ * The event at the end of a batch (calls made in parallel, or a single call), with the calls of all ended batches; `undefined`
+ * for a job without runs.
  */
 export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning | undefined {
   const decisions = getReportedDecisions(turn)
@@ -224,6 +224,8 @@ export function reasoningEvent(turn: TurnRecord): ReasoningUpdate | JobReasoning
   return { type: 'job_reasoning', job_id: turn.jobId, ...narrative, tool_decisions }
 }
 
-/** Lists the decisions that events include: those of ended batches. */
+/**
+ * Lists the calls that events include: those of ended batches (calls made in parallel), without calls that a retry replaced.
+ */
 export const getReportedDecisions = ({ decisions }: TurnRecord): readonly ToolDecision[] =>
   decisions.filter(({ isReported, isCurrent }) => isReported && isCurrent)

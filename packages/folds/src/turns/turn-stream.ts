@@ -84,7 +84,10 @@ interface StreamOptions {
   readonly guard?: Guard
   /** Messages of the answer that the reader has already shown, if this stream continues where an earlier one ended. */
   readonly written?: readonly string[]
-  /** Maximum messages of one answer. After as many restarts, the answer is not shown until it is complete. */
+  /**
+   * Maximum messages of one answer: an agent that starts its answer over begins a new one. After the last, the answer is not
+   * shown until it is complete.
+   */
   readonly maxMessages?: number
   /** The space's participants. If given, and presence is applied too, the turn also ends with the asked agent's program. */
   readonly participants?: WaitingParticipants
@@ -104,7 +107,7 @@ export class TurnStream {
   readonly #assigner = new Assigner('')
   readonly #drafts = new LiveAnswers()
   readonly #turns = new Bounded<AgentTurn>(max.agents)
-  /** Seqs of the question (0 until it arrives, as in the assigner) and of the chats that hand it over. */
+  /** Seqs of the question and of the chats that hand it over to other agents; 0 for a question that has not arrived. */
   readonly #asked = new Set([0])
   /** Ids of the question and of the chats that hand it over. */
   readonly #ids: Set<string>
@@ -205,12 +208,12 @@ class AgentTurn {
   readonly #agent: string
   readonly #guard: Guard
   #turn: FoldedTurn | undefined
-  /** The number of the turn in the assigner. */
+  /** The number of the turn in the space, from `Assigner`. */
   #number = 0
-  /** Number of the last call that has made an event. */
+  /** The number of the last call in the turn for which there was an event. */
   #last = -1
 
-  /** `written`: the text of the answer that is already shown, from another agent. */
+  /** `written`: the answer as far as it was shown, if another agent began it and then handed the question over. */
   constructor(agent: string, guard: Guard, written = new WrittenAnswer()) {
     this.written = written
     this.#agent = agent
@@ -288,7 +291,10 @@ class AgentTurn {
     })
   }
 
-  /** The reason why a call ended without a result. A proposal may have expired at a decision about another call. */
+  /**
+   * The reason why a call ended without a result. If `envelope` is about another call, it only shows that a proposal has
+   * expired.
+   */
   #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
     const { kind, from: by, payload } = envelope
     const text = (said: unknown): string => guarded(String(said), this.#guard)

@@ -13,7 +13,10 @@ import { isNotification } from '../mcp/calls.js'
 
 /** Limits of one search: envelopes that are examined, causes that are kept, and characters of those causes. */
 const [maxLooked, maxCauses, maxChars] = [20_000, 1000, 8 * 1024 * 1024]
-/** Maximum depth of replies that are followed: a result to its call, and a call to the proposal that it fulfils. */
+/**
+ * Maximum number of replies that are followed in a row: from a result to its call, and from a call to the proposal that it
+ * fulfils.
+ */
 const maxReplyDepth = 3
 
 /** An envelope without its payload. */
@@ -43,7 +46,10 @@ export interface Causes {
   readonly isCut: boolean
 }
 
-/** A search as a generator: it yields a seq, and expects the page of envelopes before it. */
+/**
+ * A search as a generator, which works on a log in memory and on one that is read page by page: it yields a seq, and expects
+ * the page of envelopes before it.
+ */
 export type Reading<Found> = Generator<number, Found, readonly CauseHeading[]>
 
 /** Finds the causes of an envelope, also those of other agents; none if the envelope is not in the log. */
@@ -61,7 +67,10 @@ class Search {
   readonly #named = new Map<string, number>()
   /** Contexts whose earlier envelopes are causes. */
   readonly #contexts = new Set<string>()
-  /** Keys of a participant and a question that it answered: its runs about the question are causes. */
+  /**
+   * Participants with a question that they answered, as `<participant> <question id>`: their runs about the question are
+   * causes.
+   */
   readonly #answered = new Set<string>()
   readonly #starts = new Map<string, CauseHeading | undefined>()
   /** The smallest seq among known causes that were not read yet; the scan ends there. */
@@ -122,7 +131,10 @@ class Search {
     if (context !== undefined) this.#enter(context)
   }
 
-  /** Makes the envelopes of a context causes. In a free path, they may go back to the start of the log. */
+  /**
+   * Makes the envelopes of a context causes. A context that no run has opened has no start, so they may go back to the start of
+   * the log.
+   */
   #enter(context: string): void {
     for (let place: string | undefined = context; place !== undefined; place = contextParent(place)) {
       if (this.#contexts.has(place)) return

@@ -190,7 +190,7 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }
 
-/** Finds the right of the call that the envelope is, or answers. */
+/** Finds the right by which a call was allowed: `of` is the call, or the response to it. */
 function getRight(
   of: Envelope,
   byId: ReadonlyMap<string, { readonly each: Envelope }>,

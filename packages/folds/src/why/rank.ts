@@ -23,8 +23,8 @@ export interface Ranked {
 }
 
 /**
- * The weight of each role. An act changes the knowledge or actions of others, so it comes first; a thought explains an act, and
- * a result follows from one. The initial question is already known.
+ * The weight of each role. An act (a call, proposal, approval or answer) changes the knowledge or actions of others, so it
+ * comes first; a thought explains an act, and a result follows from one. The initial question is already known.
  */
 const roles: Readonly<Record<WhyRole, number>> = {
   called: 0.5,
@@ -83,7 +83,7 @@ const perEarlierAct = -0.25
 const [emptyStep, minWords] = [-2, 4]
 /** Counts at which a signal has full strength: unsourced numbers and names; words of assumption or correction. */
 const [maxUnsourced, maxMarks] = [6, 3]
-/** Minimum strength at which a signal is listed. */
+/** Minimum strength at which a signal is listed among the reasons of a rank. */
 const minNamed = 0.15
 /**
  * Minimum shares: common words at which an act repeats another, and arguments of a call that thoughts must contain to announce
@@ -144,7 +144,7 @@ class Ranking {
   readonly #words: readonly Words[]
   /** Index of the step in which each word first appears. */
   readonly #first = new Map<string, number>()
-  /** Indexes of the thoughts of each participant since its last act. */
+  /** Indexes of the thoughts of each participant since its last act (call, proposal, approval or answer). */
   readonly #pending = new Map<string, number[]>()
   readonly #earlier = new Map<string, number[]>()
 
@@ -180,7 +180,8 @@ class Ranking {
   }
 
   /**
-   * Measures the strength of each signal of a step, from 0 to 1. An act is measured together with the thoughts that led to it.
+   * Measures the strength of each signal of a step, from 0 to 1. An act (call, proposal, approval or answer) is measured
+   * together with the thoughts that led to it.
    */
   #measure(
     step: Rankable,
@@ -193,7 +194,7 @@ class Ranking {
     const specific = new Set(parts.flatMap((part) => [...(this.#words[part]?.specific ?? [])]))
     const all = new Set(parts.flatMap((part) => [...(this.#words[part]?.all ?? [])]))
     const isNew = (each: string): boolean => parts.includes(this.#first.get(each) ?? -1)
-    // The question and the results are sources of numbers and names.
+    // Numbers and names in the question and in results come from outside, so they do not count as `unsourced`.
     const isSource = index === 0 || step.role === 'result' || step.role === 'refused'
     const unsourced = isSource ? 0 : [...specific].filter(isNew).length
     const firsts = [...answer].filter((each) => all.has(each) && isNew(each)).length
@@ -255,7 +256,9 @@ class Ranking {
     return new Set(results.map(({ text }) => text)).size > 1
   }
 
-  /** The strength of `dropped`: the share of the question that a hand-over omits, beyond the tolerance. */
+  /**
+   * The strength of `dropped`: the share of the question's numbers and names that a hand-over omits, beyond `maxDroppedShare`.
+   */
   #getDropped(index: number): number {
     const asked = this.#words[0]?.specific ?? new Set<string>()
     if (asked.size === 0) return 0

@@ -28,9 +28,9 @@ export interface FoldedTurns {
   readonly jobs: readonly TurnRecord[]
   readonly records: readonly TurnRecord[]
   readonly steps: readonly ReasoningStep[]
-  /** The events at the ends of batches of calls. */
+  /** The events, each made at the end of a batch of parallel calls. */
   readonly events: readonly (ReasoningUpdate | JobReasoning)[]
-  /** The seqs of the envelopes that ended batches, with the ids of the turns. */
+  /** The seqs of the envelopes that ended a batch of parallel calls, with the ids of the turns. */
   readonly ends: readonly (readonly [seq: number, turn: string])[]
 }
 
@@ -89,7 +89,7 @@ export function foldTurns(
   }
 }
 
-/** Merges the marks of an envelope into its roles by turn. */
+/** Merges the roles of all marks of an envelope, by the number of the turn that they mark. */
 export function getRoles(marks: readonly Mark[]): Map<number, number> {
   const roles = new Map<number, number>()
   for (const mark of marks) roles.set(mark.beginning.turn, (roles.get(mark.beginning.turn) ?? 0) | mark.roles)
