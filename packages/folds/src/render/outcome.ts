@@ -4,7 +4,9 @@ import { brief, inlineJson, onOneLine, printable, reasonText } from '../text.js'
 import { cancelledText } from '../turns/ending-text.js'
 import type { ToolDecisionInfo } from '../turns/turn-info.js'
 
-/** A tool call for display, with the size of its result in turns of a fold, but not in turns of the HTTP API. */
+/**
+ * A tool call for display. Turns that the caller has folded itself have the size of its result; those from the HTTP API do not.
+ */
 export interface ShownDecision extends ToolDecisionInfo {
   readonly size?: ResultSize | null
 }

@@ -19,7 +19,7 @@ export const Role = {
   fulfil: 64,
   /** The envelope ends calls of the turn. */
   settle: 128,
-  /** The envelope answers a call, which makes a step of the turn. */
+  /** The envelope answers a call; the answer is a step of the turn. */
   home: 256,
   /** The envelope answers the trigger. */
   answer: 512,

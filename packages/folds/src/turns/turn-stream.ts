@@ -292,8 +292,8 @@ class AgentTurn {
   }
 
   /**
-   * The reason why a call ended without a result. If `envelope` is about another call, it only shows that a proposal has
-   * expired.
+   * The reason why a call ended without a result. `envelope` may be about another call: a proposal may have expired by its
+   * time.
    */
   #decide({ id, source, outcome, cancelled }: ToolDecision, envelope: Envelope): CallDecision {
     const { kind, from: by, payload } = envelope

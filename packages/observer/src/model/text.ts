@@ -118,7 +118,7 @@ export function sizeText(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
-/** Formats are cached by the caller: creating one is a thousand times slower than using it. */
+/** Returns a function that formats times. Callers keep it: creating a format is a thousand times slower than using it. */
 const timeFormat = (
   options: Intl.DateTimeFormatOptions,
   locales?: string,

@@ -5,7 +5,7 @@ import { nameText, noRedaction, stripMarkdown } from '../text.js'
 const maxAnnouncementChars = 120
 /** Announcements read aloud together; further ones are only counted. */
 const maxAnnouncements = 3
-/** Number of envelopes used to estimate the clock difference. */
+/** Number of latest envelopes from which the difference between the gateway's clock and the local one is estimated. */
 const maxClockSamples = 32
 const rateWindowMs = 5000
 

@@ -64,7 +64,10 @@ function countBlock(block: Block, sources: Sources): Totals {
   return addTotals([{ ...itself, tokens, cost, models }, ...others])
 }
 
-/** Counts an entry of a run. `isOver`: the run has ended, so that a call without a response no longer counts as running. */
+/**
+ * Counts an entry of a run, or an event outside of runs. `isOver`: the run has ended, so that a call without a response no
+ * longer counts as running.
+ */
 function countEntry(entry: BlockEntry, { getProposal }: Sources, isOver: boolean): Totals {
   const { type, envelope } = entry
   const from = Date.parse(envelope.ts)

@@ -130,7 +130,7 @@ function useEnd(end: string | null): Readonly<Record<string, unknown>> {
   return isObject(metadata) ? metadata : {}
 }
 
-/** The model of a run, and its transcript. */
+/** Shows the language model of a run, and the hash of its transcript, which the machine of the agent keeps. */
 function Origin({ end }: { end: string | null }): VNode {
   const { inspect } = useSpace()
   const metadata = useEnd(end)
