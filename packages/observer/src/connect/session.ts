@@ -24,10 +24,7 @@ import { TimeTravel } from './time-travel.js'
 /** State of the connection to the space. */
 type Stage =
   | { readonly at: 'connecting' }
-  /**
-   * Envelopes after the last shown one are arriving, up to the seq `to`. `isBack`: they were missed while the connection was
-   * lost.
-   */
+  /** Logged envelopes are arriving, up to the seq `to`. `isBack`: they were missed while the connection was lost. */
   | { readonly at: 'catching-up'; readonly from: number; readonly to: number; readonly isBack: boolean }
   | { readonly at: 'live' }
   /** `until`: time of the next attempt, in ms by the local clock. */
