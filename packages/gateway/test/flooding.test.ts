@@ -99,7 +99,10 @@ describe('a socket whose sender owes frames', () => {
     await alice.next(byId('later'))
   })
 
-  /** Sends faster than frames are read, for this number of milliseconds; pauses each time the debt is paid. */
+  /**
+   * Sends frames faster than their rate, for this number of milliseconds by the clock. Each time the gateway has stopped
+   * reading, waits until the rate allows frames again, and `pauseMs` longer.
+   */
   async function flood(ms: number, pauseMs: number) {
     const frames = { perSecond: 10, burst: 20 }
     const { alice, bob, clock, connect, gateway } = await enter({ frames })

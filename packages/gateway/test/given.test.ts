@@ -29,7 +29,7 @@ function listOf(length: number): Capability[] {
 }
 
 const full = listOf(givenText.list)
-/** Number of full lists that one participant may give. */
+/** Number of capability lists of the maximum length that one participant may grant to others. */
 const lists = givenText.own / givenText.list
 
 test('a list and what one participant was granted have 8192 characters at most', async () => {
@@ -54,7 +54,7 @@ test('what one has given is bounded; what falls makes room', async () => {
     message: fillIn(texts.ownGivenText, { from: 'root', characters: givenText.own }),
   })
   expect(await codeOf(root, grant('ann', ['chat']))).toBe('forbidden')
-  // Root has given as much as it may. An invitation that replaces the previous one for the same participant adds nothing.
+  // Root's grants and invitations have reached its limit of text. Repeating an invitation replaces it, so it adds nothing.
   await root.accepted(invite('p1', full))
   const host = await connect('host1')
   await host.accepted(invite('of-host', ['x.y']))

@@ -62,15 +62,15 @@ interface ModelGrant {
   readonly to: string
   readonly given: readonly number[]
   readonly expiresAt: number
-  /** Whether the grant was revoked, declined, or has expired, or its grantor or recipient is gone. */
+  /** The grant was revoked or declined, or has expired, or its grantor or recipient is no longer in the configuration. */
   ended: boolean
-  /** Whether the grant has ended, or its grantor does not hold the capabilities any more. */
+  /** The grant has ended, or its grantor no longer holds the granted capabilities. */
   fallen: boolean
 }
 
 /**
- * Grants as specified [MEUP-4.13 to 4.15], regardless of cost: everything is checked again after every change, until no more
- * grants fall.
+ * Grants as specified [MEUP-4.13 to 4.15], regardless of cost: after every change, all grants are checked again until no more
+ * of them fall.
  */
 export class GrantModel {
   readonly grants: ModelGrant[] = []
@@ -119,7 +119,7 @@ export class GrantModel {
 
   /**
    * Upper bound of the participants that may do something: those configured for it, recipients of their open grants, and so on,
-   * from earlier grants to later ones. Ignores whether grants are covered.
+   * from earlier grants to later ones. Does not check that a grantor holds everything that it grants.
    */
   derived(subject: number): Set<string> {
     const may = new Set(people.filter((id) => allow(this.configured(id), subject)))

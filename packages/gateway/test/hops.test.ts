@@ -37,7 +37,9 @@ async function exchange([first, second]: [Client, Client], times: number, answer
   return last
 }
 
-/** Lets red and blue use up their hops, so that red's next chat is refused. */
+/**
+ * Lets the agents red and blue answer each other until the limit of such chats is reached, so that red's next chat is refused.
+ */
 async function exhausted(options: Partial<Parameters<typeof start>[0]> = {}) {
   const running = await agents(options)
   const { red, blue } = running
@@ -178,7 +180,8 @@ describe('all begins anew', () => {
     await tool.accepted({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
     const other = await blue.accepted(chat(last))
     const { id } = await red.accepted(chat(other.id))
-    // The response allowed one more chat, and its effect is used up: the chats after it count again.
+    // The tool's response has allowed red one more chat, and no more: the answers after it are counted from there up to the
+    // limit.
     const again = await exchange([blue, red], agentHops, id)
     expect(await red.refused(chat(again))).toMatchObject(tooFar)
   })

@@ -37,7 +37,9 @@ const ofBen = [
   'ben concludes',
   'ben answers: a is done',
 ]
-/** The same call as a turn of the tool. In that turn, the call is the question, and the right that allowed it is not shown. */
+/**
+ * Ben's call with this number (1 or 2) as a turn of the tool, in which the call is the question. Its right is not shown there.
+ */
 const ofTool = (call: number) =>
   ofBen
     .filter((line) => line.includes(`a-${call}`))

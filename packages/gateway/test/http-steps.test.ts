@@ -67,7 +67,7 @@ describe('steps of the audit', () => {
     })
   })
 
-  /** Ben has two turns. Cleo has a turn with all phases and a refusal, and a job that no one requested. */
+  /** Ben has two turns. Cleo has a turn with steps of all phases and a refusal, and a job: work that no one asked for. */
   async function busy() {
     const clock = new FakeClock()
     const participants = {

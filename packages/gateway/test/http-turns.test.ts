@@ -230,7 +230,8 @@ describe('the same query', () => {
     expect(await seen('ana')).toEqual(all)
     expect(await seen('ben')).toEqual(all)
     expect(await seen('auditor')).toEqual(all)
-    // For others, unreadable parts are left out; the narrative is the text of the start of the run, which they may read.
+    // Stranger and tool cannot read the question, the answer and the thought. Their narrative is the text of the start of the
+    // run.
     expect(await seen('stranger')).toEqual([null, null, 'begin', 1])
     expect(await seen('tool')).toEqual([null, null, 'begin', 1])
   })

@@ -131,9 +131,9 @@ test('a stream that comes back after a restart, from anywhere in an envelope, ge
     const again = await stage({ store: await sqliteStore({ path }), limits })
     const seen = blocks.slice(0, cut)
     const rest = await rawEvents(again.url, 'auditor', { lastId: lastIdOf(seen) })
-    // The stream may continue with later blocks.
+    // The new stream may send events after the last one of `blocks`, so only that many are compared.
     expect([...seen, ...rest].slice(0, blocks.length)).toEqual(blocks)
-    // New turns append their blocks after the existing ones.
+    // Work that is logged after the reconnection adds its events behind those that the stream has sent before.
     const more: [string, ...Sent[]][] = [
       ['ben', thought(`more${cut}`, 'on')],
       ['ben', conclude(`more${cut}`)],

@@ -31,7 +31,7 @@ export const configured: Fields = {
 
 /**
  * Envelopes of a random log, in which proposals expire, calls are cancelled by their JSON-RPC ids, and many envelopes are in
- * free paths.
+ * free paths (context paths that no start has opened).
  */
 export function randomFields(seed: number, length: number): Fields[] {
   const fields = randomDrafts(seed, length).map(({ body }) => {

@@ -28,7 +28,7 @@ async function space(options: Partial<StartOptions> = {}) {
       const answer = await asking(running.url, 'ana').json(`/audit?${query}`)
       return (answer as { steps: Record<string, unknown>[] }).steps
     },
-    /** All turns and jobs. */
+    /** All turns, and all jobs (work of an agent that no one asked for). */
     trail: async () => (await indexer.reach(visitor.space.delivered)).trail(0, undefined, 9999),
   }
 }

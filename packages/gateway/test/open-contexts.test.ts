@@ -29,7 +29,7 @@ describe('contexts that are open at once', () => {
     expect(refused).toMatchObject(ownLimit)
     expect(refused.retryAfterMs).toBeUndefined()
     expect(await t1.refused(begin('another'))).toMatchObject(ownLimit)
-    // A start in a free path opens no context, so it does not count.
+    // A start in a path that no start has opened (a free path) opens no context, so it does not count.
     await t1.accepted(begin('nowhere', { context: 'a-free-path' }))
     await t1.accepted({ kind: 'reasoning.thought', context: 'run', payload: { message: 'go on' } })
     const t2 = await running.connect('t2')

@@ -65,7 +65,10 @@ class World {
   readonly programs: Program[] = []
   readonly runs: { readonly id: string; readonly program: Program }[] = []
   readonly calls: { readonly id: string; readonly to: Agent; readonly at: number }[] = []
-  /** Times at which another gateway became the leader, from when absent programs may stay away for the whole period again. */
+  /**
+   * Times at which another gateway became the leader. From each on, absent programs may stay away for all of `abandonAfterMs`
+   * again.
+   */
   readonly takenOver: number[] = []
   readonly #log = new SharedMemory()
   readonly #gateways = new Map<string, Gateway>()

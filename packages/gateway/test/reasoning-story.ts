@@ -8,8 +8,8 @@ import { begin, call, chat, conclude, result, thought } from './turns.js'
 const hide: Sent = { kind: 'observe.visibility', payload: { context: 'dark', reasoningVisible: false } }
 
 /**
- * Every way in which a batch of calls can end: results, one result for two calls, parallel calls, a cancel; in turns and jobs,
- * public, private, and hidden.
+ * Every way in which a batch of tool calls can end: results, one result for two calls, parallel calls, a cancel; in turns (work
+ * on a question) and jobs (work that no one asked for), public, private, and hidden.
  */
 export const story: [who: string, ...what: Sent[]][] = [
   ['ana', chat('ask', 'go'), chat('ask2', 'you too', { to: ['cleo'] })],

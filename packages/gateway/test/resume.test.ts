@@ -85,7 +85,7 @@ describe('a connection', () => {
     for (const _ of range(1, 40)) await alice.accepted(chat('x'.repeat(200_000)))
     const last = await alice.accepted({ id: 'last', ...chat('last') })
     const again = await connect('alice', { query: 'after=0' })
-    // When both are sent again, `large` has already been replayed, and `last` has not.
+    // Alice sends both again after `large` was replayed to her, and before `last` is.
     await again.next(byId('large'))
     again.send(large)
     again.send({ id: 'last', ...chat('last') })

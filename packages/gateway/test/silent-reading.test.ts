@@ -135,7 +135,7 @@ function readableWhole(log: readonly Fields[]): Fields[] {
   return before
 }
 
-/** The readers of an envelope, ignoring withheld thoughts; `undefined` = everyone. */
+/** The readers of an envelope; `undefined` = everyone. Ignores that a hidden run withholds its thoughts. */
 function audienceIn({ kind, from, to, correlationId }: Fields, before: readonly Fields[]) {
   const isMcp = kind.startsWith('mcp.')
   if (to === undefined && kind !== Kind.mcpResponse) return undefined
@@ -279,7 +279,7 @@ describe('what may not be read tells nothing', () => {
     },
   )
 
-  // Only in the nightly run, because it is slow: the log has more steps than a turn keeps, and each is requested many times.
+  // Only in the nightly run, because it is slow: turns of more than 1,000 envelopes are read in parts, so the job has 1,100.
   if (isSoak) {
     test('where a long job takes up a free path with a decision that is hidden', async () => {
       const at = (seq: number): string => new Date(Date.UTC(2026, 1, 21) + seq * 1000).toISOString()

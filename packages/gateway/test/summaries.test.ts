@@ -79,7 +79,7 @@ describe('a summary', () => {
     clock.advance(2000)
     await ana.accepted({ kind: 'chat', to: ['cleo'], payload: { message: 'in private' } })
     await ben.subscribe({ reasoning: 'summary', kinds: ['*'] })
-    // Changing the subscription sends the pending count before a new count begins.
+    // A changed subscription first sends the summary that is not sent yet (2 thoughts); then a new count begins.
     expect(counts()).toEqual([1, 2])
   })
 

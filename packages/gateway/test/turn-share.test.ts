@@ -42,7 +42,7 @@ test('all sockets of a participant share what one may bring in a turn of the eve
   for (const socket of [...ofAlice, ofBob]) socket.write(many)
   await expect.poll(() => decided.total('alice')).toBe(sockets * frames)
   await expect.poll(() => decided.total('bob')).toBe(frames)
-  // The limit is 256 frames per turn of the event loop, which the last slice of a turn may exceed.
+  // Sockets are read in slices of many frames: the last slice of a turn of the event loop may exceed the limit of 256 frames.
   expect(Math.max(...decided.of('alice'))).toBeLessThan(400)
   expect(Math.max(...decided.of('bob'))).toBeGreaterThan(200)
 })

@@ -138,7 +138,7 @@ export class Decisions {
   record(attempt: Attempt, verdict: GuardVerdict): void {
     const { rateLimitKey } = attempt.sender
     const { logUse, clock } = this.#space
-    // A sender without log budget gets no records per call.
+    // The refused calls of a sender without log budget are counted together, and not recorded one by one.
     const call = logUse.isUsedUp(rateLimitKey, clock.now())
       ? undefined
       : refusedCall(attempt.envelope, verdict)

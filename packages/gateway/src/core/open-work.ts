@@ -5,7 +5,7 @@ import type { Entry } from '../ports/envelope-log.js'
 import type { Space } from './space.js'
 import type { OwnContext } from './state/contexts.js'
 
-/** Timers by key; at most one per key. */
+/** Starts delayed calls by key; at most one per key is pending. */
 export class Timers {
   readonly #clock: Clock
   readonly #running = new Map<string, () => void>()
@@ -14,7 +14,7 @@ export class Timers {
     this.#clock = clock
   }
 
-  /** Calls `act` after `ms`, unless a timer of this key is already running. */
+  /** Calls `act` after `ms`, unless a call for this key is already pending. */
   start(key: string, ms: number, act: () => void): void {
     if (this.#running.has(key)) return
     const cancel = this.#clock.after(ms, () => {
@@ -45,7 +45,7 @@ interface Connected {
 export class OpenWork {
   readonly #space: Space
   readonly #connected: Connected
-  /** Timers by participant: if it stays away, its contexts that were opened without a program are abandoned. */
+  /** Timers by participant that cancel its contexts opened without a program, if it stays away for `abandonAfterMs`. */
   readonly #timers: Timers
 
   constructor(space: Space, connected: Connected) {
@@ -54,7 +54,7 @@ export class OpenWork {
     this.#timers = new Timers(space.clock)
   }
 
-  /** Restarts the timers for owners that are away. */
+  /** Ends the contexts of ended programs, and restarts the timers that cancel the other contexts of absent owners. */
   resume(): void {
     for (const owner of new Set(this.#space.state.contexts.open().map((each) => each.owner)))
       this.endOrphans(owner)
@@ -110,12 +110,12 @@ export class OpenWork {
     else if (kind === Kind.reasoningCancel && context !== undefined) this.#stop(context)
   }
 
-  /** Stops the timer of an owner that has reconnected. */
+  /** Stops the timer that would cancel the contexts of an owner, because the owner has reconnected. */
   onArrival(owner: string): void {
     this.#timers.stop(owner)
   }
 
-  /** Stops the timers; `resume` starts them again. */
+  /** Stops the timers that would cancel contexts of absent owners; `resume` starts them again. */
   close(): void {
     this.#timers.stopAll()
   }

@@ -30,7 +30,7 @@ export class Presence {
   /** Participants connected to other gateways. */
   readonly elsewhere = new PresentElsewhere()
   readonly #sessions = new Map<string, Set<Session>>()
-  /** Timers of programs without a connection, by key. */
+  /** Timers, by `keyOf`, that end programs which have no connection for `abandonAfterMs`. */
   readonly #timers: Timers
   /** States of programs that the supervisor of this gateway runs, by participant. */
   readonly #programs = new Map<string, ProgramInfo>()
@@ -210,7 +210,7 @@ export class Presence {
     for (const session of begun) this.#begin(id, session)
   }
 
-  /** Stops the timer of a program that has reconnected. */
+  /** Stops the timer that would end a program, because the program has reconnected. */
   #forgive(key: string): void {
     this.#timers.stop(key)
     this.#unlogged.delete(key)
@@ -283,7 +283,7 @@ export class Presence {
       this.#space.tryEmit(doing(id, program ?? null))
   }
 
-  /** Stops the timers; `reconcile` starts them again. */
+  /** Stops the timers that end absent programs and contexts of absent owners; `reconcile` starts them again. */
   close(): void {
     this.#timers.stopAll()
     this.openWork.close()

@@ -16,7 +16,10 @@ export interface ConnectionHandle {
   closed(isBye?: boolean): void
 }
 
-/** A sender is closed when it has owed frames for `maxFloodMs` without `calmMs` free of debt [MEUP-7.1]. */
+/**
+ * A connection is closed when its sender was in debt of the rate `frames` for `maxFloodMs` without `calmMs` free of debt
+ * [MEUP-7.1].
+ */
 const [maxFloodMs, calmMs] = [30_000, 1000]
 /** Longest pause of reading, however large the debt. */
 const maxHoldMs = 3_600_000
@@ -42,7 +45,7 @@ export function openConnection(
     isCharged = true
     rates.charge(rateLimitKey, 'frames', 1, clock.now())
   }
-  /** Charges a frame for refusals and retries, which add nothing to the log. */
+  /** Charges refusals and retries to the rate `frames`, because they add nothing to the log. */
   const onOutcome = (outcome: Receipt | Refusal): void => {
     if (isRefusal(outcome) || outcome.answered) chargeFrame()
   }

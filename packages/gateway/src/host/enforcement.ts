@@ -24,7 +24,7 @@ export class Enforcement implements SpaceListener {
   readonly #presence: Presence
   /** Sends a welcome and returns its bytes. */
   readonly #welcome: (session: Session) => number
-  /** The trust and revision that were applied last. */
+  /** The trust, and its revision, from which the rights of the sessions were last updated. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined
   /** Sessions with changed rights, between the commit and the delivery of a batch. */
   #renewed: Session[] | undefined
@@ -48,7 +48,7 @@ export class Enforcement implements SpaceListener {
     this.#onTime()
   }
 
-  /** Pauses until `release`, for a caller that makes several changes at once. */
+  /** Postpones all updates of sessions until `release`, for a caller that makes several changes at once. */
   hold(): void {
     this.#holds++
   }

@@ -16,7 +16,7 @@ import type { Message, OutboundBatch } from '../ports/connection.js'
 const maxWaitingBytes = 4 * 1024 * 1024
 /** Maximum bytes of deltas that wait; further ones are dropped. */
 const maxDeltaBytes = 1024 * 1024
-/** Characters charged per decision in an event besides its rationale, and per envelope folded for it. */
+/** Characters charged for an event: per call or proposal in it, besides its rationale, and per envelope folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
 /** Units of `work` per envelope served from the log, besides reading it: its turn is folded [MEUP-7.8]. */
 const servedUnits = 8
@@ -30,7 +30,7 @@ export class EventStreams implements SpaceListener {
   readonly #turns: IndexedTurns
   /** Streams that are served, caught up or not. */
   readonly #open = new Set<Session>()
-  /** Streams that have received everything up to `#shown`. */
+  /** Streams that have been sent every envelope up to the seq `#shown`, and so get the next ones from memory. */
   readonly #upToDate = new Set<Session>()
   #shown: number
   /** Batches delivered after `#shown`, up to `maxWaitingBytes`. */
@@ -205,7 +205,7 @@ export class EventStreams implements SpaceListener {
     return true
   }
 
-  /** The possible ends of batches of calls after `after` up to `through`, prepared for these sessions. */
+  /** Envelopes that may have ended a batch of calls, after `after` up to `through`, with the events for these sessions. */
   async #endings(after: number, through: number, sessions: readonly Session[]): Promise<BatchEnd[]> {
     const index = await this.#turns.indexer.reach(through)
     const ended = index.ended(after, through)
@@ -319,7 +319,7 @@ class BatchEnd {
     return this.#turnEvents.events.has(classifyReader(session, this.#turnEvents.audiences))
   }
 
-  /** The cost of the event: its decisions, characters of their rationales, and folded envelopes. */
+  /** The cost of the event: its calls and proposals, the characters of their rationales, and the envelopes folded for it. */
   get size(): { readonly decisions: number; readonly characters: number; readonly folded: number } {
     const own = [...this.#turnEvents.events.values()].flat().filter(({ seq }) => seq === this.seq)
     const decisions = own.flatMap(({ event }): { readonly rationale: string }[] => [...event.tool_decisions])

@@ -31,7 +31,7 @@ export class SpaceHost {
   readonly erasing: Erasing
   readonly #enforcement: Enforcement
   readonly #eventStreams: EventStreams
-  /** Absent = no other gateway has the space open. */
+  /** Connects the space to the other gateways that have it open; absent = there are none. */
   readonly #member: ClusterMember | undefined
   /** The configuration of this gateway. Another gateway may have recorded a different one. */
   #own: SpaceConfig
@@ -225,7 +225,7 @@ export class SpaceHost {
     return session
   }
 
-  /** The part of the log that a session gets before it is live. Stops when the connection ends. */
+  /** Finds the part of the log that a session gets before it is live; `undefined` = none, or the connection has ended. */
   async #span(session: Session, resume: Resume): Promise<Start | undefined> {
     const { space } = this
     if (session.closed) return undefined

@@ -155,7 +155,10 @@ export const getParticipants = (context: Context, options: HttpOptions): Promise
     return shown(visitor, { participants, epoch: log.epoch, head })
   })
 
-/** `GET /spaces/{space}/contexts`: the tree of contexts and of the latest free paths, oldest first [MEUP-11.7]. */
+/**
+ * `GET /spaces/{space}/contexts`: the tree of contexts, oldest first, with the latest paths that no reasoning has opened
+ * [MEUP-11.7].
+ */
 export const getContexts = (context: Context, options: HttpOptions): Promise<Response> =>
   asVisitor(context, options, (visitor) => {
     const { log, delivered: head } = visitor.space

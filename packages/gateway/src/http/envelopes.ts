@@ -72,7 +72,7 @@ export async function readPost(
   return visitor.isWelcome() ? { visitor, body } : refused(notWelcome)
 }
 
-/** Admits one envelope as if it came over a socket. A repeated one costs a frame [MEUP-7.7]. */
+/** Admits one envelope as if it came over a socket. A repeated one is charged to the rate `frames` [MEUP-7.7]. */
 export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array): Promise<Receipt | Refusal> {
   const { space, rateLimitKey } = visitor
   const outcome = checkDebt(visitor) ?? (await accept(space, sender, frame))
@@ -81,7 +81,7 @@ export async function submit(visitor: Caller, sender: Sender, frame: Uint8Array)
   return outcome
 }
 
-/** A sender that owes work or frames cannot post until that is paid, as its sockets are not read [MEUP-7.5]. */
+/** A sender in debt of the rate `work` or `frames` cannot post until that is paid, as its sockets are not read [MEUP-7.5]. */
 function checkDebt({ space, rateLimitKey }: Caller): Refusal | undefined {
   for (const rateClass of ['work', 'frames'] as const) {
     const retryAfterMs = space.rates.wait(rateLimitKey, rateClass, space.clock.now())

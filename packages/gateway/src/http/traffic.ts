@@ -7,7 +7,9 @@ import type { Caller } from '../host/gateway.js'
 const [maxRequestsPerKey, maxRequestsPerAddress] = [16, 64]
 /** Bytes of request bodies of a rateLimitKey in memory at once. */
 export const maxBodyBytes = 16 * 1024 * 1024
-/** Large responses of a rateLimitKey that are created at once, each up to about 8 MiB; further requests wait for their turn. */
+/**
+ * Maximum number of large responses of a rateLimitKey that are created at once, each up to about 8 MiB; other requests wait.
+ */
 const maxConcurrentAnswers = 2
 /** The `retry-after` of refusals [milliseconds]. */
 const retryAfterMs = 1000
@@ -18,7 +20,7 @@ interface Account {
   requests: number
   bodyBytes: number
   answers: number
-  /** Requests that wait for a turn, as callbacks. */
+  /** Callbacks that let waiting requests create their large responses; the longest waiting first. */
   readonly waiting: Set<() => void>
 }
 
@@ -29,7 +31,7 @@ interface Exchange {
   caller?: Caller
   bodyBytes: number
   hasTurn: boolean
-  /** Stops waiting for a turn. */
+  /** Stops waiting to create a large response, because the client has disconnected. */
   giveUp?: () => void
 }
 
@@ -50,7 +52,7 @@ export class Traffic {
     return undefined
   }
 
-  /** Moves a request from its address to its authenticated caller. Refuses callers that owe frames. */
+  /** Moves a request from its address to its authenticated caller. Refuses callers in debt of the rate `frames`. */
   know(context: Context, caller: Caller): Refusal | undefined {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return undefined
@@ -68,7 +70,7 @@ export class Traffic {
     return undefined
   }
 
-  /** A request that was refused costs its sender a frame, as an envelope does [MEUP-7.7]. */
+  /** Charges a refused request to its sender's rate `frames`, like a refused envelope [MEUP-7.7]. */
   charge(context: Context): void {
     const { caller } = this.#exchanges.get(context) ?? {}
     const { status } = context.res
@@ -88,7 +90,10 @@ export class Traffic {
     return undefined
   }
 
-  /** Waits until an answer that may be large can be made. Resolves to `false` if the client has disconnected. */
+  /**
+   * Waits until fewer than `maxConcurrentAnswers` large responses are being created for the same account. Resolves to `false` if
+   * the client has disconnected.
+   */
   async turn(context: Context): Promise<boolean> {
     const exchange = this.#exchanges.get(context)
     if (exchange === undefined) return false
@@ -142,7 +147,7 @@ export class Traffic {
   }
 }
 
-/** Passes the turn to the longest waiter. */
+/** Lets the longest waiting request create its large response. */
 function passTurn(account: Account): void {
   const [next] = account.waiting
   if (next === undefined) {

@@ -90,7 +90,10 @@ export async function authenticateRequest(context: Context, options: HttpOptions
   return options.traffic.know(context, visitor) ?? visitor
 }
 
-/** Authenticates a request for a large response, and waits for a turn of the caller and until its debts are paid [MEUP-7.8]. */
+/**
+ * Authenticates a request for a large response. Waits until few other responses for the caller are being created, and until its
+ * debts are paid [MEUP-7.8].
+ */
 export async function authenticateReader(context: Context, options: HttpOptions): Promise<Caller | Refusal> {
   const visitor = await authenticateRequest(context, options)
   if (isRefusal(visitor)) return visitor
@@ -116,7 +119,7 @@ export const notWelcome = refuse('unauthorized', texts.endedAccess)
 /** Known names that an error message lists for a mistyped name. */
 const maxNames = 20
 
-/** Refuses a thread of another space, and a turn without a thread. */
+/** Refuses a thread (`space/agent`) of another space, and the number of a turn without a thread. */
 export function checkThread(
   { thread_id: thread, turn }: Partial<ParsedQuery<'thread_id' | 'turn'>>,
   { config }: Space,

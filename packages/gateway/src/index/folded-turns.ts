@@ -117,8 +117,8 @@ export class FoldedTurns {
   async #mayReadWhole(index: TurnIndex, beginning: Beginning, reader: Reader): Promise<boolean> {
     const known = this.#whole.peek(beginning.turn)
     if (known === undefined) {
-      // + 2: one place more than `longTurn` shows that the turn is long, and the index leaves out the last place of a full
-      // list.
+      // + 2: one envelope more than `longTurn` shows that the turn is long, and `places` leaves out the last envelope of a full
+      // list, because its entry may be incomplete.
       const places = index.places(beginning.turn, 0, longTurn + 2)
       return (await this.#selectReadable([{ beginning, places }], reader)).length > 0
     }
@@ -189,7 +189,9 @@ export class FoldedTurns {
     return { ...about, envelopes: read, record, calls }
   }
 
-  /** Returns the events of a turn after `after` and up to `through`, once per kind of reader. */
+  /**
+   * Returns the events of a turn after `after` and up to `through`, folded once for readers who may read the same envelopes.
+   */
   async events(
     index: TurnIndex,
     beginning: Beginning,

@@ -4,7 +4,7 @@ import { getErrorMessage } from '@meup/protocol'
 import type Database from 'better-sqlite3'
 import { loadSqlite } from '../log/sqlite-driver.js'
 
-/** Steps of these phases are rare, so each of these phases has an index of its own, which finds them without a scan. */
+/** Bits of all phases but `thinking`: their steps are rare, so each has a database index that finds them without a scan. */
 const rarePhases = Object.entries(phaseBits).flatMap(([phase, bit]) => (phase === 'thinking' ? [] : [bit]))
 
 /** Format of the file. A file of another format is deleted and rebuilt. */

@@ -25,8 +25,8 @@ interface TrailQuery {
 const maxScanned = 2000
 
 /**
- * Renders turns and jobs as Markdown, oldest first and in pieces: their readable envelopes up to `head`. Skips turns without
- * readable envelopes.
+ * Renders turns and jobs (work that no one asked for) as Markdown, oldest first and in pieces: their readable envelopes up to
+ * `head`. Skips turns without readable envelopes.
  */
 export async function* exportTurns(
   index: TurnIndex,

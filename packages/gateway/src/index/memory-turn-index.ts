@@ -16,7 +16,9 @@ import {
   toBits,
 } from './turn-index.js'
 
-/** The role of an envelope in a turn. */
+/**
+ * The part of an envelope in a turn: its steps there and its roles. An envelope has several if its steps are not consecutive.
+ */
 interface StoredMark extends StoredPlace {
   readonly roles: number
   readonly phases: number
@@ -30,7 +32,9 @@ export class MemoryTurnIndex implements TurnIndex {
   readonly #epoch: string
   #assigner: Assigner
   #hash: Uint8Array | undefined
-  /** Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next mark inserts it again. */
+  /**
+   * Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next envelope inserts it again.
+   */
   #pruned: number
   /** Turns, in the order in which they began. */
   #turns: Beginning[] = []

@@ -26,7 +26,7 @@ const turnsAtOnce = 32
 /** Calls per turn in one answer. */
 const maxCallsInAnswer = 500
 
-/** A page of the turns of a thread. */
+/** A page of the turns of one agent. */
 interface TurnPage {
   /** Ordered by turn number. */
   readonly turns: readonly TurnInfo[]

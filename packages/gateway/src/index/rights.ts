@@ -6,7 +6,10 @@ import { parseEnvelope } from '../log/entries.js'
 
 type Found = Pick<Envelope, 'kind' | 'from' | 'payload'>
 
-/** The rights of a space for one reader and one request; caches its lookups. */
+/**
+ * Finds the configurations, grants and invitations that let calls pass, as far as one reader may read them. Made for one
+ * request, during which lookups are cached.
+ */
 export class LoggedRights implements RightSources {
   readonly #space: Pick<Space, 'log' | 'state' | 'decideAudience'>
   readonly #reader: Reader

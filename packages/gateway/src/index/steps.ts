@@ -20,11 +20,11 @@ import { LoggedRights } from './rights.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
 import { longTurn, type TurnView } from './turn-view.js'
 
-/** `agents`: agents of the turns, and senders of the refused envelopes. */
+/** Selects steps of the audit. `agents`: steps in turns of these participants, and refusals of their envelopes. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {
-  /** Selects the turns of this agent, which a query names by its thread. */
+  /** Selects the thread of this agent: all of its turns. */
   readonly thread?: string
-  /** Number of a turn; only with `thread`. */
+  /** Number of a turn in the thread; only with `thread`. */
   readonly number?: number
 }
 

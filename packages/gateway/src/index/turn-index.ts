@@ -57,9 +57,9 @@ export type StoredPlace = Omit<StepPlace, 'turn'> & { readonly turn: number }
 const turnColumns =
   'turn, id, agent, number, job AS jobId, source AS inputSource, trigger, turns.seq AS seq, started AS startedAt'
 
-/** Cached beginnings of turns: a turn that a page shows is read many times. */
+/** Maximum number of cached beginnings of turns (agent, number, trigger): a turn that a page shows is read many times. */
 const remembered = 4096
-/** Turns whose last indexed seq is remembered for `mayGoOn`. */
+/** Maximum number of turns whose last indexed seq is remembered for `mayGoOn`. */
 const maxTouched = 4096
 
 /** The turns of one space: which envelopes belong to which turn, and their steps. */
@@ -73,7 +73,9 @@ export class SqliteTurnIndex {
   readonly #statements = new Map<string, Database.Statement>()
   #assigner: Assigner
   #stored: Tip = { seq: 0 }
-  /** Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next mark inserts it again. */
+  /**
+   * Seq up to which envelopes were pruned. A turn that began by then may have been removed: its next envelope inserts it again.
+   */
   #pruned: number
   #savedAt = 0
   readonly #beginnings = new Map<number, Beginning>()
@@ -162,18 +164,18 @@ export class SqliteTurnIndex {
     if (rows.some((row) => readErasure(row) !== undefined)) this.#saveErased()
   }
 
-  /** The saved memory may contain erased text, so it is overwritten, in the write-ahead log as well. */
+  /** The saved memory of the assigner may contain erased text, so it is overwritten, in the write-ahead log as well. */
   #saveErased(): void {
     this.save()
     this.#db.pragma('wal_checkpoint(TRUNCATE)')
   }
 
-  /** Envelopes that a start would have to index again. */
+  /** Number of indexed envelopes that the next start would have to index again, because the memory was not saved since. */
   get unsaved(): number {
     return this.seq - this.#savedAt
   }
 
-  /** Saves the memory that a start continues from. */
+  /** Saves the memory of the assigner, from which the next start continues. */
   save(): void {
     if (this.unsaved > 0) this.#db.transaction(() => this.#store())()
   }
@@ -201,7 +203,7 @@ export class SqliteTurnIndex {
     )
   }
 
-  /** Turns and jobs after `after`, in the order in which they began. */
+  /** Turns and jobs (work that no one asked for) with numbers above `after`, in the order in which they began. */
   trail(after: number, agent: string | undefined, limit: number): Beginning[] {
     const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
     return this.#all<Beginning>(
@@ -210,7 +212,7 @@ export class SqliteTurnIndex {
     )
   }
 
-  /** Turns and jobs before `before`, newest first. */
+  /** Turns and jobs (work that no one asked for) with numbers below `before`, newest first. */
   latest(before: number, agent: string | undefined, limit: number): Beginning[] {
     const [byAgent, ...values] = agent === undefined ? [''] : ['AND agent = ?', agent]
     return this.#all<Beginning>(
@@ -248,7 +250,7 @@ export class SqliteTurnIndex {
     return { places: this.#placed(found), next }
   }
 
-  /** Envelopes that may have ended batches, after `after` up to `through`, in log order. */
+  /** Envelopes that may have ended a batch of calls, after `after` up to `through`, in log order. */
   ended(after: number, through: number): EndedTurn[] {
     const found = this.#all<{ seq: number; turn: number }>(
       `SELECT seq, turn FROM marks WHERE space = ? AND seq > ? AND seq <= ? AND roles & ${endingRoles} <> 0
@@ -381,7 +383,8 @@ export class SqliteTurnIndex {
 }
 
 /**
- * Merges the marks of each envelope in a turn. `limit`: the limit with which `marks` were read; at the limit there may be more.
+ * Merges the marks of each envelope in a turn: it has several if its steps there are not consecutive. `limit`: the limit with
+ * which `marks` were read; at the limit there may be more.
  */
 export function mergePlaces(marks: readonly TurnPlace[], limit: number): TurnPlace[] {
   const places: TurnPlace[] = []

@@ -75,8 +75,8 @@ const beginnings = Role.begin | Role.turn | Role.open | Role.call | Role.answer
 const closings: ReadonlySet<string> = new Set([Kind.reasoningConclusion, Kind.reasoningCancel])
 
 /**
- * If the reader may not read the envelope that adds a free path to the turn, the next readable envelope in that path takes its
- * role.
+ * A turn may continue in a free path, a context path that no start has opened. If the reader may not read the envelope that
+ * begins this, the next readable envelope of the agent in that path takes its role.
  */
 function moveBeginnings(
   seen: readonly TurnEnvelope[],
@@ -178,7 +178,7 @@ export interface TurnViewEvent {
   readonly said: readonly Source[]
 }
 
-/** Events of a turn, by kind of reader. */
+/** The events of a turn about its ended batches of calls. `events`: by the key of `classifyReader`. */
 export interface TurnEvents {
   readonly audiences: readonly NonNullable<Audience>[]
   readonly events: ReadonlyMap<string, readonly TurnViewEvent[]>
@@ -192,7 +192,7 @@ export const unread = '0'
 export const classifyReader = (reader: Reader, audiences: TurnEvents['audiences']): string =>
   audiences.map((audience) => (mayReadAudience(reader, audience) ? '1' : unread)).join('')
 
-/** The events of a turn in which a batch has just ended. */
+/** The event of a turn in which a batch of calls has just ended, as a list; empty if there is no event. */
 export function createTurnEvents({ record, seq }: FoldedTurn): TurnViewEvent[] {
   const event = reasoningEvent(record)
   return event === undefined

@@ -17,7 +17,7 @@ import {
 const maxCachedBytes = 64 * 1024 * 1024
 /** Estimated bytes in memory of a cached envelope besides its body. */
 const envelopeBytes = 512
-/** Cached events per turn; each event includes the earlier ones. */
+/** Maximum number of cached events per turn; each event includes the content of the earlier ones. */
 const maxCachedEvents = 16
 /** Maximum rows per read, and approximate bytes. */
 const atOnce = { rows: 1500, bytes: 2 * 1024 * 1024 }
@@ -29,7 +29,7 @@ export interface Known {
   readonly envelopes: TurnEnvelope[]
   /** Bytes of the trigger and the envelopes that the turn keeps. */
   bytes: number
-  /** The latest events of the turn: all after `cachedSince`. */
+  /** The latest events of the turn: all with a seq after `cachedSince`. */
   readonly cached: TurnViewEvent[]
   cachedSince: number
   /** Seq up to which the turn is folded. */
@@ -105,8 +105,8 @@ export class WholeTurns {
       const { turn } = beginning
       if (count >= atOnce.rows) break
       if (this.#kept.has(turn) || isLong(turn)) continue
-      // + 2: one place more than `longTurn` shows that the turn is long, and the index leaves out the last place of a full
-      // list, because that envelope may have further marks.
+      // + 2: one envelope more than `longTurn` shows that the turn is long, and `places` leaves out the last envelope of a full
+      // list, because its entry may be incomplete.
       const places = index.places(turn, 0, longTurn + 2)
       if (places.length > longTurn) continue
       found.push({ beginning, places })

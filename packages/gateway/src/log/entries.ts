@@ -18,7 +18,10 @@ export interface Encoded {
 
 const closing = 0x7d
 
-/** Builds the bytes of an envelope once, with the payload as sent. `orPropose` is part of the content only. */
+/**
+ * Builds the bytes of an envelope once, with the payload as sent. `orPropose`, the wish to have a refused call proposed
+ * instead, is not logged, so it is part of the content only.
+ */
 export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPropose): Encoded {
   const head = encodeHead(envelope)
   const fields = head + encodeFields(envelope)

@@ -72,7 +72,7 @@ export function assertChained({ epoch, snapshot }: EnvelopeLog, rows: readonly R
     assert.equal(row.seq, through + i + 1)
     const position = new DataView(new ArrayBuffer(8))
     position.setBigUint64(0, BigInt(row.seq))
-    // Only the leaf of an erased row is left.
+    // An erased row has neither salt nor body: its stored leaf is all that the chain can be computed from.
     const leaf = row.salt.length === 0 ? row.leaf : sha256(row.salt, row.body)
     const expected = sha256(previous, new Uint8Array(position.buffer), leaf)
     assert.equal(hex(row.hash), hex(expected), `the hash of row ${row.seq}`)

@@ -101,7 +101,8 @@ export class WsServer {
         maxFragments,
         // Permits a message in chunks of 256 bytes on average.
         maxBufferedChunks: Math.max(4096, maxPayload / 256),
-        // More pings than one portion can contain: only a client that does not read pongs is disconnected.
+        // Pongs that may wait to be sent; with more, the client is disconnected, because it sends pings and does not read the
+        // pongs.
         maxPendingAutoPongs: 1024,
         perMessageDeflate: false,
         closeTimeout: closeGraceMs,

@@ -72,7 +72,7 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Step
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined
     return refuse('duplicate_id', texts.contextId, { id }, { path: '/id' })
   }
-  // An erased envelope is confirmed to no one, even before its bytes are removed [MEUP-10.11].
+  // A retry of an erased envelope is refused like the id of someone else, even before the bytes are removed [MEUP-10.11].
   if (known === 'other' || space.state.erasures.seqs.has(known.seq))
     return refuse('duplicate_id', texts.takenId, { id }, { path: '/id' })
   if (known.message !== undefined) admission.sender.echo(known.seq, known.message)

@@ -13,7 +13,10 @@ import {
   type StepOutcome,
 } from './context.js'
 
-/** Charges the class, and refuses kicked and paused senders: `rate_limited`, `forbidden`, `participant_paused` [MEUP-7.1]. */
+/**
+ * Charges the envelope to the rate class of its kind, and refuses kicked and paused senders: `rate_limited`, `forbidden`,
+ * `participant_paused` [MEUP-7.1].
+ */
 export const limit: Step = (admission, space) =>
   checkClassRate(admission, space) ?? checkKick(admission, space) ?? paused(admission, space)
 
@@ -29,8 +32,8 @@ const checkClassRate = (admission: AdmissionContext, space: Admission): StepOutc
   chargeEnvelope(admission, space, getRateClass(admission.envelope.kind))
 
 /**
- * Charges one envelope of a class. An envelope that may wait is charged at once, so that waiting envelopes keep their order
- * [MEUP-7.9].
+ * Charges one envelope to a rate class. An envelope that may wait is charged at once, so that waiting envelopes keep their
+ * order [MEUP-7.9].
  */
 export function chargeEnvelope(
   admission: AdmissionContext,

@@ -62,7 +62,7 @@ export class Session implements Sender, Reader, LogReader {
   readsRefusals: boolean
   readonly selection: Selection
   subscription: Subscription = compileSubscription({})
-  /** Sessions of one group differ only in the envelopes that are addressed to them or that they sent. */
+  /** Equal for sessions that get the same messages, except envelopes that they sent or that are addressed to them. */
   group: string
   /** Summaries of thoughts that the subscription filters out, if requested [MEUP-9.9]. */
   summaries: Summaries | undefined

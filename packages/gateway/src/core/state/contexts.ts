@@ -77,7 +77,7 @@ export class Contexts {
   /** Unlimited here, because admission bounds the open contexts [MEUP-2.11]. */
   readonly #states = new ContextStates({ open: Number.POSITIVE_INFINITY })
   readonly #noted = new Map<string, Noted>()
-  /** Runs with kept triggers, by owner and trigger. */
+  /** Roots of the runs that are private or declared public, by owner and trigger (an envelope that the run is about). */
   readonly #byTrigger = new Map<string, string>()
   readonly #openOf = new OpenOf()
   readonly #free = new FreePaths()
@@ -127,7 +127,7 @@ export class Contexts {
     return this.#states.get(path)
   }
 
-  /** The participants of the run of a context; `undefined` = everyone, or a free path [MEUP-2.13]. */
+  /** The participants of the run of a context; `undefined` = everyone, also if no reasoning has opened the path [MEUP-2.13]. */
   runAudience(path: string): readonly string[] | undefined {
     return this.#noted.get(contextRoot(path))?.audience
   }
@@ -146,7 +146,7 @@ export class Contexts {
     return this.#states.opens(start)
   }
 
-  /** The run of a context; `undefined` for a free path. */
+  /** The run of a context; `undefined` = no reasoning has opened it (a free path). */
   getRun(path: string): OpenedContext | undefined {
     return this.#states.getRun(path)
   }
@@ -180,7 +180,10 @@ export class Contexts {
     })
   }
 
-  /** Free paths with envelopes at or after this seq. Contexts whose start the reader may not read are among them. */
+  /**
+   * Free paths, which no reasoning has opened, with envelopes at or after this seq; also contexts whose start the reader may
+   * not read.
+   */
   reportFree(reader: Reader, oldest: number): FreePathReport[] {
     const shown = new Set(this.report(reader).map(({ context }) => context))
     const all = this.#free.report(oldest, (path) => this.getRun(path))

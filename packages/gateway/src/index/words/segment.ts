@@ -45,7 +45,7 @@ export function listRows(segment: number, set: BlockSet): number[] {
 
 /** Collects tokens of rows in log order. */
 export class Postings {
-  /** Blocks by class of readers, then by token. */
+  /** Numbers of blocks by class of readers (rows with the same audience), then by token. */
   readonly #classes = new Map<number, Map<number, number[]>>()
 
   /** `readers`: the class of readers of the row. */

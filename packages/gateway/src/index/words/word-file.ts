@@ -17,13 +17,15 @@ interface Segment {
   readonly always: BlockSet
 }
 
-/** Maximum number of classes of readers in one space; rows of further classes are searched without the index. */
+/**
+ * Maximum number of classes (distinct audiences of rows) in one space; rows of further classes are searched without the index.
+ */
 const maxClasses = 1024
 /** The class of rows that everyone may read. */
 const open = 0
 const bucketsPerPart = 2 ** maxBits
 
-/** The words of one space in the index file: segments, and the classes of readers of their rows. */
+/** The words of one space in the index file: its segments, and the classes of their rows, one per distinct audience. */
 export class WordFile {
   readonly #db: Database.Database
   readonly #space: number
@@ -43,7 +45,10 @@ export class WordFile {
     for (const each of classes.all(space)) this.#know(each.class, each.readers)
   }
 
-  /** `undefined` = the file has another log with this name. Drops words that were indexed under other visibility rules. */
+  /**
+   * Drops words that were indexed with another `visibility` of MCP envelopes, because their audiences have changed. `undefined`
+   * = the file has another log with this name.
+   */
   static open(db: Database.Database, name: string, epoch: string, visibility: string): WordFile | undefined {
     const space = db
       .prepare<[string], { id: number; epoch: string; visibility: string | null }>(
@@ -87,7 +92,7 @@ export class WordFile {
     return blocks
   }
 
-  /** The class of readers with this audience; `undefined` = too many classes. */
+  /** The number of the class of rows with this audience; `undefined` = the space has too many classes. */
   classOf(audience: Audience): number | undefined {
     if (audience === undefined) return open
     const readers = JSON.stringify([[...audience.participants].sort(), audience.isRefusal === true])

@@ -35,14 +35,15 @@ const segmentCost = 4
 
 /**
  * The index of words in rows [ADR 9]. Built segment by segment after the turns, while the process is idle; the log itself is
- * searched where the index has no segment. Rows are indexed by class of readers, and a search uses the classes of its reader
- * only, so that unreadable rows influence neither results, reads nor charges [MEUP-8.6].
+ * searched where the index has no segment. Rows with the same audience form a class, and are indexed apart from other classes.
+ * A search uses the classes that its reader may read, so that unreadable rows influence neither results, reads nor charges
+ * [MEUP-8.6].
  */
 export class WordIndex {
   readonly #space: Space
   readonly #file: IndexFile
   #opened: WordFile | undefined
-  /** The visibility rules of `#opened`. */
+  /** The `visibility` of MCP envelopes in the configuration with which `#opened` was opened. */
   #visibility: string | undefined
   #build: Build | undefined
 

@@ -41,7 +41,7 @@ export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
   )
 }
 
-/** Only the recipient of a grant acknowledges it. */
+/** Only the recipient of a grant accepts or declines it. */
 export const answerRights: Right = ({ envelope }, { state }) => {
   for (const id of correlations(envelope)) {
     const grant = state.trust.grants.get(id)
