@@ -33,7 +33,7 @@ export const presence =
     payload.event === event &&
     (payload.participant as { id: string }).id === participant
 
-/** The ids of the envelopes that participants sent, without those of the gateway. */
+/** The ids of the envelopes from participants, in order; those of the gateway are left out. */
 export const said = (frames: readonly Envelope[]): string[] =>
   frames.filter(({ from }) => from !== GATEWAY).map(({ id }) => id)
 

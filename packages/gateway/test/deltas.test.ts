@@ -16,7 +16,7 @@ const participants = {
 }
 const question = { id: 'q', kind: Kind.chat, payload: { message: 'why?' } }
 
-/** A delta of an answer to `q`. */
+/** A delta, which is a part of an unfinished answer to `q`. */
 const delta = (index: number, text: string, more: object = {}): Sent => ({
   id: freshId(),
   kind: Kind.chatDelta,

@@ -8,7 +8,7 @@ import { authorize } from '../src/core/admission/index.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'
 
-/** Number of random chains. */
+/** Number of random histories of grants between participants. */
 const chains = times(20, 100_000)
 const steps = 30
 const noBytes = new Uint8Array()

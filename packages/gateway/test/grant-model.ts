@@ -2,7 +2,7 @@ import { type Capability, compileCapabilities, covers, type Subject } from '@meu
 
 export const people = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
-/** All capabilities that a chain configures or grants. */
+/** All capabilities that the random histories of `grant-chains.test.ts` configure or grant. */
 export const capabilities: Capability[] = [
   '*',
   'observe.targeted',

@@ -191,11 +191,11 @@ export class Histogram {
 
 /** Counters of a space since it was opened. Plain numbers, because every envelope passes here; `metrics.ts` reads them. */
 export class SpaceMetrics {
-  /** Envelopes in the log, by class of kinds. */
+  /** Number of logged envelopes by rate class. */
   readonly accepted = new MeterCounts()
   /** Bytes of the envelopes in the log. */
   appendedBytes = 0
-  /** Envelopes that were refused, by code. */
+  /** Number of refused envelopes by error code. */
   readonly refused = new MeterCounts()
   /** Seconds that the log took for one batch. */
   readonly commits = new Histogram([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5])

@@ -476,7 +476,6 @@ interface Emitted
   readonly payload: object | string
 }
 
-/** The dependencies of a space. */
 interface SpacePorts {
   readonly log: EnvelopeLog
   readonly clock: Clock

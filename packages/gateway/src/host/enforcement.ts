@@ -22,7 +22,7 @@ const notWelcome = 'This access was taken away or has ended. Ask for a new token
 export class Enforcement implements SpaceListener {
   readonly #space: Space
   readonly #presence: Presence
-  /** Sends a welcome and returns its bytes. */
+  /** Sends another welcome, with the changed rights, and returns its number of bytes. */
   readonly #welcome: (session: Session) => number
   /** The trust, and its revision, from which the rights of the sessions were last updated. */
   #done: { readonly trust: Trust; readonly revision: number } | undefined

@@ -14,7 +14,7 @@ import type { Message, OutboundBatch } from '../ports/connection.js'
 
 /** Maximum bytes of envelopes that wait in memory for the index; if more wait, all are dropped, and read from the log again. */
 const maxWaitingBytes = 4 * 1024 * 1024
-/** Maximum bytes of deltas that wait; further ones are dropped. */
+/** Maximum bytes of deltas (parts of unfinished answers) that wait; further ones are dropped. */
 const maxDeltaBytes = 1024 * 1024
 /** Characters charged for an event: per call or proposal in it, besides its rationale, and per envelope folded for it. */
 const [decisionCharacters, foldedCharacters] = [128, 64]
@@ -49,7 +49,7 @@ export class EventStreams implements SpaceListener {
     indexer.isWatched = () => this.#open.size > 0
   }
 
-  /** Keeps the batch for the index, unless no stream is open. */
+  /** Keeps the batch until its envelopes are indexed; if no stream is open, drops everything that waits. */
   delivered(batch: readonly Delivery[]): void {
     if (this.#open.size === 0) {
       this.forget()
@@ -94,8 +94,8 @@ export class EventStreams implements SpaceListener {
     for (const session of this.#open) if (session.closed) this.#leave(session)
     const batch = this.#nextBatch(through)
     const isWhole = batch.length === through - after
-    // No events are prepared here if no stream is up to date, or if `#waiting` lacks a part of the batch, so that all streams
-    // read it from the log.
+    // Prepares events for the streams that are up to date. If `#waiting` lacks a part of the batch, it prepares none, because
+    // all streams then read the batch from the log.
     const readers = isWhole ? [...this.#upToDate] : []
     const endings = readers.length > 0 ? await this.#endings(after, through, readers) : []
     for (const ending of endings) this.#charge(ending.agent, ending)

@@ -61,7 +61,7 @@ export interface ConnectionGrant {
   /** Key of the rate limits: the participant, or a guest's address. */
   readonly rateLimitKey: string
   open(connection: Connection, resume: Resume): Promise<ConnectionHandle>
-  /** Opens a connection that only sends selected envelopes; it receives nothing. */
+  /** Opens a connection over which the client gets selected envelopes and cannot send any. */
   watch(feed: Feed, resume: Resume, selection: Selection): Promise<ConnectionHandle>
 }
 

@@ -152,7 +152,7 @@ export class SpaceHost {
     space.logger.warn({ space: name, differs }, advice)
   }
 
-  /** Starts the background work. */
+  /** Starts indexing, pruning, and the completion of interrupted erasures. */
   begin(): void {
     this.turns.indexer.poke()
     this.retention.begin()
@@ -292,7 +292,7 @@ export class SpaceHost {
     return this.#welcome(session, resume, subscribe)
   }
 
-  /** Sends a welcome and returns its bytes. */
+  /** Sends a welcome and returns its number of bytes. */
   #welcome(session: Session, resume: WelcomePayload['resume'], subscribe?: string): number {
     const { space } = this
     const { state, config } = space

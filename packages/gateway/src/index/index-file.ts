@@ -170,7 +170,7 @@ const otherFormat = 'INDEX_FORMAT'
 /** Codes of a damaged file. SQLITE_ERROR: also a missing table in a file with our format number. */
 const damage = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_ERROR', 'SQLITE_IOERR_SHORT_READ', otherFormat]
 
-/** An error for invalid content. */
+/** Creates an error for invalid content, on which the index is rebuilt like a damaged file. */
 export const damaged = (reason: string, options?: ErrorOptions): Error =>
   Object.assign(new Error(`the index of turns is damaged: ${reason}`, options), { code: 'SQLITE_CORRUPT' })
 

@@ -47,7 +47,7 @@ export interface ServeOptions {
 export interface Served {
   /** Base address, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Drains the gateway, then closes the remaining sockets. */
+  /** Closes the gateway once admitted envelopes are committed and delivered, then closes the remaining sockets. */
   close(): Promise<void>
 }
 

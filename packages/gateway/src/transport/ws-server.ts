@@ -41,7 +41,7 @@ const closeGraceMs = 2000
 /** Fragments per message: small fragments cost more than their bytes. `ws` closes with 1008 beyond this. */
 const maxFragments = 1024
 
-/** An open socket, for pings and ticks. */
+/** State of an open socket for its pings and ticks. */
 interface Peer {
   readonly reader: PortionReader
   /** Pings that the peer has not answered. */
@@ -160,7 +160,7 @@ export class WsServer {
     )
   }
 
-  /** Closes a peer after two unanswered pings [MEUP-5.7]. */
+  /** Pings every peer, or closes it if it has not answered two pings [MEUP-5.7]. */
   #ping(): void {
     for (const [ws, peer] of this.#peers) {
       // Pongs of a paused socket are not read, so its missed pings do not count.

@@ -141,9 +141,9 @@ export const refuse = <Text extends string>(
     : [values: DetailsOf<Text>, extras?: Extras]
 ): Refusal => ({ code, message: fillIn(text, (values ?? {}) as DetailsOf<Text>), ...extras })
 
-/** Work per row of the state, which is in memory. */
+/** Units of work charged per row of the state that a check walks through; the state is in memory. */
 const rowWork = 1 / 16
-/** Work per id that is looked up in the log, possibly on disk. */
+/** Units of work charged per id that is looked up in the log, possibly on disk. */
 const lookupWork = 20
 
 /** Charges for rows of the state that a check walks through; `what` names them in the error. */

@@ -47,7 +47,9 @@ interface SessionSpace {
   readonly metrics: SpaceMetrics
 }
 
-/** Above this many unsent bytes a reader gets no deltas. */
+/**
+ * Above this many unsent bytes a reader gets no deltas (parts of unfinished answers), nor other messages that are not logged.
+ */
 const behindBytes = 64 * 1024
 
 /** One connection of one participant: its rights, its subscription, and how far it has been served. */
@@ -137,7 +139,7 @@ export class Session implements Sender, Reader, LogReader {
     this.connection.send(outboundBatch)
   }
 
-  /** Whether reading for this session can stop. */
+  /** The session or its connection has ended, so that reading the log for it can stop. */
   isGone(): boolean {
     return this.closed || this.connection.isGone
   }

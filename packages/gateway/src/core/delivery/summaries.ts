@@ -2,7 +2,7 @@ import { Bounded } from '@meup/folds'
 import { Kind, type Phase, type SummaryPayload } from '@meup/protocol'
 import type { Entry } from '../../ports/envelope-log.js'
 
-/** Thoughts of one context that were filtered out. */
+/** Counts of the thoughts of one context that the connection was not sent. */
 interface Cut {
   thoughts: number
   readonly phases: Set<Phase>

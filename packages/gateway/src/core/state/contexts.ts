@@ -33,7 +33,7 @@ interface Notes {
   readonly audience?: readonly string[]
   /** For a private run, or one declared public: the envelopes that it is about. */
   readonly triggers?: readonly string[]
-  /** For a run without a session: time of the owner's last envelope. */
+  /** For a run that was opened without a program (`session`): time of the owner's last envelope in it. */
   lastAt?: string
 }
 

@@ -18,7 +18,7 @@ import type { Entry, Heading, Note, Row, SharedLog } from '../../ports/envelope-
 /** The presence that a gateway announces expires after `leaseMs`; it is renewed three times in that time [milliseconds]. */
 const [leaseMs, renewMs] = [3000, 1000]
 
-/** Bytes of deltas that wait for rows of the log; further ones are dropped. */
+/** Maximum bytes of deltas (parts of unfinished answers) that wait for rows of the log; further ones are dropped. */
 const maxHeldBytes = 1024 * 1024
 
 interface SharedSpace {
@@ -240,7 +240,7 @@ export class ClusterMember implements RemoteSequencer, SpaceListener {
     return { outcome: isRefusal(outcome) ? outcome : { ...outcome }, owesMs }
   }
 
-  /** A sender that is connected to another gateway. */
+  /** Represents a sender that is connected to another gateway: sends its replies and echoes to that gateway. */
   #createSender(head: Note['head']): Sender {
     const { from, line, participant, rateLimitKey, session } = head as Record<string, string>
     const say = (what: object, { text }: Message): void =>

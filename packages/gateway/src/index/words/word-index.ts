@@ -30,7 +30,7 @@ interface Build {
 const portion = { limit: 64, maxBytes: 128 * 1024, only: 'bodies' } as const
 /** Segments removed per step. */
 const removedAtOnce = 4
-/** Units of work [MEUP-7.8] per segment that is searched. */
+/** Units of work [MEUP-7.8] that a search costs its reader per segment. */
 const segmentCost = 4
 
 /**

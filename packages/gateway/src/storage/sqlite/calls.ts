@@ -25,7 +25,7 @@ export interface OpenedSpace {
 export type WriterCalls = {
   open(name: string): OpenedSpace
   append(space: number, batch: PackedBatch): void
-  /** Returns the hash of the row `through`. */
+  /** Replaces the rows up to `through` with the snapshot. Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Uint8Array
   /** Returns whether anything was erased; the erased bytes then are still in the write-ahead log. */
   erase(space: number, seqs: readonly number[]): boolean

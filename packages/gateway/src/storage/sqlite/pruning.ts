@@ -45,7 +45,7 @@ export class Pruning {
     return this.#isDone
   }
 
-  /** Returns the hash of the row `through`. */
+  /** Replaces the rows up to `through` with the snapshot. Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array, head: number): Uint8Array {
     const oldest = (readSnapshot(this.#db, space)?.through ?? 0) + 1
     const isInside = Number.isInteger(through) && through >= oldest && through < head

@@ -10,7 +10,7 @@ export interface ReplicaOptions {
   readonly path: string
 }
 
-/** A space in the file. */
+/** A space of which the file has a copy of the log. */
 export interface ReplicaSpace {
   /** The number of the space in the file. */
   readonly space: number
@@ -41,7 +41,7 @@ export interface ReplicaFile extends Pick<Lookup, 'find' | 'heading' | 'headings
   openSpace(name: string, epoch: string): Promise<ReplicaSpace>
   /** Checks the chain of the rows and stores them as they are. The snapshot replaces all rows before them. */
   append(space: number, rows: readonly Row[], snapshot?: Snapshot): Promise<void>
-  /** Returns the hash of the row `through`. */
+  /** Replaces the rows up to `through` with the snapshot. Returns the hash of the row `through`. */
   prune(space: number, through: number, snapshot: Uint8Array): Promise<Uint8Array>
   /** Like `EnvelopeLog.erase`. */
   erase(space: number, seqs: readonly number[]): Promise<boolean>
