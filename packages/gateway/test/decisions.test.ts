@@ -28,7 +28,7 @@ async function watched(options: Partial<StartOptions> = {}) {
     await running.connect('reader'),
     await running.connect('auditor'),
   ]
-  /** Decisions since the last call, in log order. */
+  /** Decisions of the gateway, such as denials, that were logged since the last call. */
   const decided = async (): Promise<Envelope[]> => {
     const { id } = await auditor.accepted(chat('mark'))
     const seen = auditor.frames.findLastIndex((frame) => frame.payload.message === 'mark' && frame.id !== id)

@@ -193,7 +193,7 @@ verifies('O11', 'a hidden run withholds its thoughts, and no part of the answer'
 describe('a reader that is behind', () => {
   const sendBufferBytes = 96 * 1024
 
-  /** Connects a writer, and a reader whose buffer is not emptied until it is released. */
+  /** Connects a writer, and a reader whose sent bytes stay unread until its `read` is called. */
   async function behind() {
     const gateway = await createTestGateway({ participants, limits: { sendBufferBytes } })
     onTestFinished(() => gateway.close())
@@ -240,7 +240,7 @@ describe('a reader that is behind', () => {
   })
 })
 
-/** A connection whose sent bytes stay unread until it is released. */
+/** A connection whose sent bytes stay unread until `read` is called. */
 class Deaf implements Connection {
   readonly remote = 'here'
   readonly isGone = false

@@ -19,7 +19,7 @@ export class SharedMemory {
     return log.read({ after: 0, limit: 1_000_000 })
   }
 
-  /** A store for one more gateway. The first gateway is the leader until it is killed. */
+  /** A store for one more gateway. The first gateway is the leader, which alone appends to the log, until it is killed. */
   join(name: string): LogStore {
     const member: Member = { name, listener: undefined, isAlive: true }
     this.#members.push(member)

@@ -33,7 +33,7 @@ async function expectChain(log: EnvelopeLog, length: number): Promise<void> {
   }
 }
 
-/** Sizes of batches, small and large. */
+/** Numbers of rows of the appended batches, small and large. */
 const sizes = [1, 1, 20, 2, 1, 300, 16, 17, 1, 1, 64, 3]
 
 describe('appending without another thread', () => {

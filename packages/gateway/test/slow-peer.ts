@@ -1,6 +1,6 @@
 import type { Connection, OutboundBatch } from '@meup/gateway'
 
-/** A connection that takes frames only when released. */
+/** A connection whose peer reads no frames until `takeAll` is called. */
 export function slowPeer() {
   let takeAll = (): void => {}
   const seqs: number[] = []

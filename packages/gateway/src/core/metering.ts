@@ -29,7 +29,7 @@ const remembered = 4096
 /** Maximum milliseconds by which earlier refusals delay the time at which a refused sender may retry. */
 const maxPromisedMs = 60_000
 
-/** Characters of a view that cost one unit of work. */
+/** Characters of a response computed from the log or the state (a view) that cost one unit of work. */
 const charactersPerUnit = 64
 
 /** Holds the configured rates, which may change at run time. */
@@ -266,7 +266,7 @@ export class LogUse {
     return this.#space.rates.left(rateLimitKey, 'log', now) < noneLeft
   }
 
-  /** Call after a charge or a refusal. */
+  /** Warns the operator if little of the log budget is left. Call it after a charge to the class `log`, or a refusal by it. */
   note(rateLimitKey: string, now: number, isRefused: boolean): void {
     const { config, logger, rates } = this.#space
     const { perSecond, burst } = rates.getRate(rateLimitKey, 'log')

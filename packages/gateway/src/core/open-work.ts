@@ -61,8 +61,8 @@ export class OpenWork {
   }
 
   /**
-   * Cancels all open contexts without a session. Logs of an earlier version do not say whether the programs that opened them
-   * still run.
+   * Cancels all open contexts whose starts name no program, as in logs of an earlier version: it is unknown whether the
+   * programs that opened them still run.
    */
   abandonAll(): void {
     const { contexts } = this.#space.state
@@ -152,7 +152,7 @@ export class OpenWork {
     if (nextMs <= abandonAfterMs) this.#expect(owner, nextMs)
   }
 
-  /** The cancel correlates to the trigger of the run, and has the audience of the run [MEUP-2.13]. */
+  /** Logs the cancel for the audience of the run. It correlates to the envelope that the run is about [MEUP-2.13]. */
   #cancel({ context }: Pick<OwnContext, 'context'>, reason: string): void {
     const { state, ids } = this.#space
     if (state.contexts.get(context)?.state !== 'open') return

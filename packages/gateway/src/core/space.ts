@@ -62,7 +62,10 @@ export interface SpaceListener {
   erased?(seqs: readonly number[]): void
   /** An envelope that is not logged was sent to every live session. */
   relayed?(relayed: Relayed): void
-  /** The state was rebuilt after a failed commit or a change of leader, and the log accepts writes again. */
+  /**
+   * The state was rebuilt after a failed commit, or after a change of the gateway that sequences the log, and the log accepts
+   * writes again.
+   */
   recovered?(): void
 }
 

@@ -62,7 +62,7 @@ export function openConnection(
       cancelHold = clock.after(Math.min(ms, maxHoldMs), resolve)
     })
 
-  /** Frames waiting for an earlier frame that is held by its rate. */
+  /** Frames that wait behind an earlier one, whose envelope is over its rate. */
   const queue: { readonly frame: Uint8Array; readonly isBinary: boolean }[] = []
   let deciding: Promise<void> | undefined
   const decideOn = async (frame: Uint8Array, form: FrameForm): Promise<void> => {

@@ -182,7 +182,10 @@ export class EventStreams implements SpaceListener {
     }
   }
 
-  /** Sends a slice unless it is outdated or not the next one. Returns whether it had all bodies that the session may read. */
+  /**
+   * Sends a stream a slice of the log, unless it is outdated or not the next one. Returns whether it had all bodies that the
+   * session may read.
+   */
   async #serveSlice(session: Session, slice: Slice): Promise<boolean> {
     const [{ rows }, after] = [slice, session.position]
     if (rows[0]?.seq !== after + 1) return true

@@ -21,7 +21,10 @@ import {
   respondPage,
 } from './views.js'
 
-/** `GET /spaces/{space}/audit`: steps of agents and decisions of the gateway, newest first [MEUP-11.6]. */
+/**
+ * `GET /spaces/{space}/audit`: steps of agents, such as thoughts and calls, and decisions of the gateway, such as denials;
+ * newest first [MEUP-11.6].
+ */
 export async function getAudit(
   context: Context,
   options: HttpOptions,

@@ -60,7 +60,7 @@ export async function getProposals(
   })
 }
 
-/** The JSON of a proposal. */
+/** The JSON of a proposal in the response, with its params as sent. */
 function describe(row: Row, state: object): string {
   const { protocol: _, kind: __, payload, ...fields } = parseEnvelope(row)
   const { method, expiresAt, params } = payload as unknown as McpProposalPayload

@@ -45,7 +45,7 @@ export async function readView<Answer>(
   }
 }
 
-/** Charges the caller for the size of a view [MEUP-7.8]. */
+/** Charges the caller for the size of a view, which is a response computed from the log or the state [MEUP-7.8]. */
 export function chargeView(
   { space, rateLimitKey }: Pick<Caller, 'space' | 'rateLimitKey'>,
   characters: number,

@@ -152,7 +152,7 @@ export class FoldedTurns {
     const kept = long.views.get(key)
     if (kept !== undefined) return kept
     const view = await this.#createView(long, beginning, reader, before)
-    // A view with a pending decision is not cached, because the decision may expire.
+    // A view with a pending call or proposal is not cached, because a proposal expires by time, without a new envelope.
     if (view?.record.decisions.every(({ outcome }) => outcome !== null)) keepView(long, key, view)
     return view
   }

@@ -15,11 +15,14 @@ import { WordIndex } from './words/word-index.js'
 /** Rows per turn of the event loop, a millisecond or two of work; more if a request waits. */
 const portionRows = { idle: 64, urgent: 256 }
 const maxPortionBytes = 512 * 1024
-/** Portions between two rests if no request waits. */
+/** Number of portions that are indexed between two pauses (`#rest`) if no request waits for the index. */
 const portionsBetweenRests = 4
-/** Rest per unit of work while envelopes are delivered or long requests run: the index uses a tenth of the time. */
+/**
+ * Length of a pause, as a multiple of the work before it, while envelopes are delivered or long requests run: the index uses a
+ * tenth of the time.
+ */
 const restPerWork = 9
-/** Bounds of a rest if no request waits [milliseconds]. Resting batches the work. */
+/** Bounds of a pause of indexing if no request waits [milliseconds]. After a pause, more rows are indexed at once. */
 const [shortestRestMs, longestRestMs] = [1000, 10_000]
 /** Load of this thread above which it counts as busy. */
 const busy = 0.25
@@ -53,7 +56,7 @@ export class Indexer {
   #failure: unknown
   #load = performance.eventLoopUtilization()
   #waiting: Waiting[] = []
-  /** Ends the present rest early. */
+  /** Ends the present pause of indexing early. */
   #wake: () => void = () => {}
   /** Seq up to which the log was pruned and the index still has to be pruned. */
   #pruned = 0
@@ -322,7 +325,7 @@ export class Indexer {
 /** Whether SQLite or the file system raised the error: their errors have a code. */
 const isOfFile = (error: unknown): boolean => error instanceof Error && 'code' in error
 
-/** The turns of a space: the index of their places in the log, and the folded turns. */
+/** The turns of a space: the index of the seqs of their envelopes, and the turns folded from these. */
 export interface IndexedTurns {
   readonly indexer: Indexer
   readonly folded: FoldedTurns

@@ -504,7 +504,7 @@ export function searchFloor(query: StepQuery, { first, end, last: head }: Stretc
   return Math.max(first, last - (last % searched))
 }
 
-/** The SQL that finds marks with steps, newest envelopes first. */
+/** The SQL that finds the steps of a query: marks (parts of envelopes in turns) that have any, newest envelopes first. */
 function stepSearch(query: StepQuery, stretch: Stretch & { readonly space: number }): StepSearch {
   const { turn, agents, phases } = query
   const { space, first, end } = stretch

@@ -27,7 +27,7 @@ export interface Known {
   readonly folded: FoldedTurn
   readonly trigger: Source | undefined
   readonly envelopes: TurnEnvelope[]
-  /** Bytes of the trigger and the envelopes that the turn keeps. */
+  /** Bytes of the kept envelopes of the turn, and of its trigger, which is the envelope that it answers. */
   bytes: number
   /** The latest events of the turn: all with a seq after `cachedSince`. */
   readonly cached: TurnViewEvent[]
@@ -262,7 +262,7 @@ const isKept = (kind: string, { roles }: TurnPlace): boolean =>
 const pickSeqs = (places: readonly TurnPlace[]): number[] => places.map(({ seq }) => seq)
 const pickTrigger = ({ trigger }: Beginning): number[] => (trigger === null ? [] : [trigger])
 
-/** Seqs of a turn, including its trigger. */
+/** Seqs of the envelopes of a turn, and of the envelope that it answers (its trigger). */
 export const seqsOf = ({ beginning, places }: Placed): number[] => [
   ...pickTrigger(beginning),
   ...pickSeqs(places),

@@ -32,7 +32,10 @@ export interface AdmissionContext {
   readonly overRate: OverRate
   /** Milliseconds since the epoch: the time of acceptance. */
   readonly now: number
-  /** The cost of the decision so far. A step charges here before it does work that grows faster than the envelope [MEUP-7.1]. */
+  /**
+   * The work done so far to decide on the envelope. A step charges here before it does work that grows faster than the envelope
+   * [MEUP-7.1].
+   */
   readonly meter: WorkMeter
   /** Set by `decodeSubmission`: the id that the sender wrote, if any. */
   writtenId?: string

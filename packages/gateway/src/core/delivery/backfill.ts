@@ -25,7 +25,7 @@ interface BackfillSource extends RowSource {
   readonly audienceVersion: string
 }
 
-/** Batches of a shared slice, and the audience version for which they were built. */
+/** Batches built from a slice of the log that readers share, and the `audienceVersion` for which they were built. */
 interface Portioned {
   readonly version: string
   readonly batches: readonly Batch[]

@@ -181,7 +181,7 @@ export class LogReads {
     }
   }
 
-  /** Drops the shared slices. */
+  /** Drops the cached slices of the log that readers share. */
   forget(): void {
     this.#shared.clear()
   }
@@ -358,7 +358,7 @@ export class Slots {
   }
 }
 
-/** Shared slices in memory: some megabytes in all. */
+/** Maximum number of cached slices of the log: some megabytes in all. */
 const maxSlices = 16
 
 /**
