@@ -149,8 +149,8 @@ describe('a delta that another gateway has admitted [MEUP-3.25]', () => {
     say(...relay('last', 2))
     await bob.next(byId('last'))
     const ids = bob.frames.filter(ofKind(Kind.chatDelta)).map(({ id }) => id)
-    // The deltas wait until the row logged before them has arrived; meanwhile at most 1 MiB of them is kept. A reader with more
-    // than 64 KiB of unsent bytes gets no further ones.
+    // The deltas wait until the row logged before them has arrived; until then, at most 1 MiB of them is kept. A reader with
+    // more than 64 KiB of unsent bytes gets no further ones.
     expect(ids.slice(0, 1)).toEqual(['d0'])
     expect(ids).not.toContain('d10')
   })

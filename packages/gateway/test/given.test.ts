@@ -54,7 +54,7 @@ test('what one has given is bounded; what falls makes room', async () => {
     message: fillIn(texts.ownGivenText, { from: 'root', characters: givenText.own }),
   })
   expect(await codeOf(root, grant('ann', ['chat']))).toBe('forbidden')
-  // Root's grants and invitations have reached its limit of text. Repeating an invitation replaces it, so it adds nothing.
+  // Root's grants and invitations have reached its limit of characters. Repeating an invitation replaces it, so it adds none.
   await root.accepted(invite('p1', full))
   const host = await connect('host1')
   await host.accepted(invite('of-host', ['x.y']))

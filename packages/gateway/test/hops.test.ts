@@ -180,8 +180,8 @@ describe('all begins anew', () => {
     await tool.accepted({ kind: 'mcp.response', correlationId: 'ask', payload: { result: {} } })
     const other = await blue.accepted(chat(last))
     const { id } = await red.accepted(chat(other.id))
-    // The tool's response has allowed red one more chat, and no more: the answers after it are counted from there up to the
-    // limit.
+    // The tool's response has allowed red this chat. After it the two may send `agentHops` chats again, and red's next is
+    // refused.
     const again = await exchange([blue, red], agentHops, id)
     expect(await red.refused(chat(again))).toMatchObject(tooFar)
   })

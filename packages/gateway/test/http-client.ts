@@ -113,7 +113,7 @@ export class EventReader {
     return events.filter(({ event }) => event === 'envelope').map(({ data }) => JSON.parse(data) as Logged)
   }
 
-  /** Waits for the next comment. */
+  /** Returns the text of the next comment, once it has arrived. */
   async comment(): Promise<string> {
     while (this.comments.length === 0) if (!(await this.#more())) throw new Error('the stream ended')
     return this.comments.shift() ?? ''

@@ -91,7 +91,7 @@ export interface Building {
   through(seq: number): Promise<void>
   /** Closes the index: `saved` = with its state, as at a stop; `lost` = without, as after a crash. */
   end(how: 'saved' | 'lost'): void
-  /** Prunes the index up to this seq, as the log was. */
+  /** Prunes the index up to this seq, up to which the log was pruned. */
   pruned(seq: number): Promise<void>
 }
 

@@ -23,7 +23,7 @@ const owed = ['bytes', 'results', 'work', 'frames'] as const satisfies readonly 
 export const getRateClass = (kind: string): RateClass =>
   classes.get(kind) ?? classes.get(namespaceOf(kind)) ?? 'other'
 
-/** Above this number of keys, those whose buckets are all full are forgotten. */
+/** Above this number of rateLimitKeys, those whose buckets are all full are forgotten. */
 const remembered = 4096
 
 /** Maximum milliseconds by which earlier refusals delay the time at which a refused sender may retry. */

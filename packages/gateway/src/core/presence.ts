@@ -32,7 +32,7 @@ export class Presence {
   readonly #sessions = new Map<string, Set<Session>>()
   /** Timers, by `keyOf`, that end programs which have no connection for `abandonAfterMs`. */
   readonly #timers: Timers
-  /** States, by participant, of programs that the supervisor beside this gateway starts and restarts. */
+  /** States, by participant, of programs that the supervisor of this gateway starts and restarts. */
   readonly #programs = new Map<string, ProgramInfo>()
   /** Ended programs by key, until their end is logged. */
   readonly #unlogged = new Bounded<EndedProgram>(maxUnlogged)

@@ -20,7 +20,7 @@ interface Lease {
 export interface Announcement {
   /** Participants connected to the announcing gateway. */
   readonly people: readonly PresentParticipant[]
-  /** States of programs that the supervisor beside the announcing gateway starts and restarts. */
+  /** States of programs that the supervisor of the announcing gateway starts and restarts. */
   readonly programs: readonly (readonly [id: string, program: ProgramInfo])[]
 }
 

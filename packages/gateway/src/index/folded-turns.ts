@@ -60,7 +60,7 @@ export class FoldedTurns {
     this.#long = new LongTurns(space)
   }
 
-  /** Clears the cache. */
+  /** Drops all cached turns. */
   clear(): void {
     this.#whole.clear()
     this.#long.clear()

@@ -37,7 +37,7 @@ export function encode(envelope: Envelope, payload: Uint8Array, orPropose?: OrPr
   return { body, content: Buffer.concat([Buffer.from(`"orPropose":${JSON.stringify(orPropose)},`), content]) }
 }
 
-/** The part of a body before its content. */
+/** Encodes the part of a body before its content: `protocol`, `ts`, `from`, and the fields that the gateway adds. */
 export function encodeHead({
   ts,
   from,

@@ -280,8 +280,8 @@ function rulesFor(mcpVisibility: AudienceRules['mcpVisibility']): AudienceRules 
 }
 
 /**
- * Returns `true` if the triggers of a run are kept: answers without a context find the run by them, because its audience
- * differs from that of its trigger.
+ * Returns `true` if the triggers of a run, the envelopes that it is about, are kept: answers to them without a context then
+ * find the run, whose audience differs from theirs.
  */
 const keepsTriggers = ({ to, payload }: Envelope): boolean => to !== undefined || payload.public === true
 

@@ -77,8 +77,8 @@ export function createTidier(file: LogFile): () => void {
     try {
       file.use(({ pruning }) => pruning.removeSome())
     } catch {
-      // The pruned rows are already invisible to readers. The next write reports the failure, and the removal continues after
-      // it.
+      // A failed removal is not reported here: the pruned rows are already invisible to readers, the next write reports the
+      // failure, and the removal continues after it.
       return
     }
     tidyLater(Math.max(leastRestMs, rest * (performance.now() - begin)))

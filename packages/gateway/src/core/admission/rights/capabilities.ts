@@ -157,8 +157,8 @@ function checkGrantLimits(
     return forbidden(texts.openGrants, { grants: standingGrants.all })
   if (trust.grants.count(from) >= standingGrants.own)
     return forbidden(texts.ownOpenGrants, { from, grants: standingGrants.own })
-  // If the recipient keeps no earlier capabilities, earlier grants to it do not count toward the limits of text: there are
-  // none, or an invitation replaces all of them.
+  // If the recipient keeps no earlier capabilities, earlier grants to it do not count toward the limits on the text of granted
+  // capabilities: there are none, or an invitation replaces all of them.
   const given = trust.grants.textBeside(existing.length === 0 ? to : undefined, from)
   const more = measureCapabilities(capabilities)
   if (given.own + more > givenText.own)
