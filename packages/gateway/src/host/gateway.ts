@@ -48,7 +48,7 @@ export interface ConnectRequest {
   readonly holds?: boolean
   /** The program that the connection belongs to [MEUP-2.14]. */
   readonly session?: string
-  /** Called once the request is authenticated. */
+  /** Called once the request is authenticated, so that its connection stops counting as unauthenticated. */
   onAuthenticated?(): void
 }
 

@@ -65,7 +65,7 @@ export interface HttpOptions {
   over(context: Context, then: () => void): void
   /** Marks an answer as a stream, which has no idle timeout. */
   standing(context: Context): void
-  /** Called when the sender of a request is authenticated. */
+  /** Called when the sender of a request is authenticated, so that its connection stops counting as unauthenticated. */
   onAuthenticated(context: Context): void
   /** Closes the connection of a request without flushing it. */
   hangUp(context: Context): void

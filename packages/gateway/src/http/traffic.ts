@@ -91,8 +91,8 @@ export class Traffic {
   }
 
   /**
-   * Waits until fewer than `maxConcurrentAnswers` large responses are being created for the same account. Resolves to `false` if
-   * the client has disconnected.
+   * Waits while `maxConcurrentAnswers` large responses of the same account are being created. Resolves to `false` if the client
+   * has disconnected.
    */
   async turn(context: Context): Promise<boolean> {
     const exchange = this.#exchanges.get(context)

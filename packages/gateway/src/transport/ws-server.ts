@@ -24,7 +24,7 @@ interface WsServerOptions {
   /** Milliseconds for authenticating a request. */
   readonly handshakeTimeoutMs: number
   readonly logger: Logger
-  /** Called when a request for a socket is authenticated. */
+  /** Called when a request for a socket is authenticated, so that the connection stops counting as unauthenticated. */
   onAuthenticated(socket: Socket): void
 }
 
