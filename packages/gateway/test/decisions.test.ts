@@ -342,7 +342,8 @@ describe('of what is decided alike within a second', () => {
     await appending
     fail()
     await alice.next(ofKind('system.error'))
-    // The log cannot be written, so neither the two uncounted refusals of the reader nor this one of alice can be recorded now.
+    // The log cannot be written: neither the refusals of the reader that are only counted so far, nor this one of alice, can be
+    // logged.
     expect(await alice.refused({ ...chat(), from: 'bob' })).toMatchObject({ code: 'sender_mismatch' })
     clock.advance(secondMs)
     fault.unreadable = false
