@@ -53,6 +53,28 @@ describe('what agents think aloud', () => {
     expect((await ana.accepted(thought('123456789AB'))).payload).toEqual({ message: mark })
   })
 
+  test.each([
+    ['references', { references: ['P7eI3OLOZabEDfSbNp1vQ'] }],
+    ['an id of a trace', { metadata: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736' } }],
+    ['a model', { metadata: { model: 'gpt-4o-2024-08-06' } }],
+    ['a commit, in a list', { metadata: { commits: ['0b7648d1e3f2a1b4c5d6e7f8a9b0c1d2e3f4a5b6'] } }],
+  ])('does not mask %s behind a message that ends in the name of a secret', async (_, fields) => {
+    const { ana } = await guarded()
+    for (const message of ['the token expires', 'password reset', 'the api key works', 'a secret santa']) {
+      const { payload } = await ana.accepted({ ...thought(message, fields), context: freshId() })
+      expect(payload).toEqual({ message, ...fields })
+    }
+  })
+
+  test('has no value of a label in the same field, or of the name of its field', async () => {
+    const { ana } = await guarded()
+    const value = 'P7eI3OLOZabEDfSbNp1vQ'
+    await ana.accepted(thought('the token is ', { metadata: { model: 'x' } }))
+    expect((await ana.accepted(thought(value))).payload).toEqual({ message: '[redacted:credential]' })
+    const { payload } = await ana.accepted(thought('so', { metadata: { accessToken: value } }))
+    expect(payload).toEqual({ message: 'so', metadata: { accessToken: '[redacted:credential]' } })
+  })
+
   test('may grow by its marks beyond what may be sent', async () => {
     const limits = { maxEnvelopeBytes: 4096 }
     const rules = [

@@ -14,13 +14,23 @@ interface RuleData extends BuiltInRule {
 const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notations', 'places'].map(
   (name) => `${name}.json`,
 )
+/** Matches a pattern that masks a group, and not the label before it. */
+const masksGroup = /\(\?<\w/
 const folder = new URL('../src/rules/', import.meta.url)
 const others = readdirSync(folder).filter((name) => !labelled.includes(name))
-const rules = [...others.sort(), ...labelled].flatMap((name): RuleData[] =>
-  JSON.parse(readFileSync(new URL(name, folder), 'utf8')),
-)
+const rules = [...others.sort(), ...labelled].flatMap((name) => {
+  const data: readonly RuleData[] = JSON.parse(readFileSync(new URL(name, folder), 'utf8'))
+  return data.map((rule) => ({
+    ...rule,
+    isLabelled: labelled.includes(name) && masksGroup.test(rule.pattern),
+  }))
+})
 const builtIn = rules.map(
-  ({ positives, negatives, ...rule }): CompiledRule => ({ ...rule, ...readRuleNeeds(rule) }),
+  ({ positives, negatives, isLabelled, ...rule }): CompiledRule => ({
+    ...rule,
+    ...readRuleNeeds(rule),
+    ...(isLabelled && { isLabelled }),
+  }),
 )
 
 /** Writes a text as a string literal with escapes, so that scanners do not find a secret in this repository. */

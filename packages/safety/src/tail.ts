@@ -11,9 +11,14 @@ export interface Tail {
   readonly seams: readonly number[]
   /** Whether `said` is pure prose, also across the boundaries. */
   readonly isProse: boolean
+  /**
+   * Whether the next text is in another field: a secret may continue in it, but a label such as `the token` names no value there.
+   * Absent = no.
+   */
+  readonly isOtherField?: boolean
 }
 
-type Said = Omit<Tail, 'isProse'>
+type Said = Pick<Tail, 'said' | 'seams'>
 
 export const noTail: Tail = { said: '', seams: [], isProse: true }
 

@@ -157,6 +157,18 @@ test('what was said before does not come back', () => {
   ])
 })
 
+test('behind the text of another field, a secret that goes on is masked, and the value of a label is not', () => {
+  const inOther = (before: string, text: string) =>
+    seen(safety.guard(text, { ...tailOf('', before), isOtherField: true }))
+  for (const cut of cuts(token)) {
+    expect(inOther(`see ${token.slice(0, cut)}`, `${token.slice(cut)} here`)).toBe(
+      '[redacted:own-token] here',
+    )
+  }
+  for (const before of ['the token expires', 'the password is ', 'api key: ', 'curl -u ana:'])
+    expect(inOther(before, 'P7eI3OLOZabEDfSbNp1vQ')).toBe('P7eI3OLOZabEDfSbNp1vQ')
+})
+
 test('a label that stands elsewhere is given as what stands before', () => {
   expect(seen(safety.guard('hunter22', 'phrase: '))).toBe('[redacted:own-phrase]')
   expect(seen(safety.guard('[redacted:own-phrase]', 'phrase: '))).toBe('[redacted:own-phrase]')

@@ -175,7 +175,7 @@ export class EnvelopeGuard<Settings extends GuardSettings, Finding extends Guard
       if (each.isKey) return noBefore
       const voice = getVoice(each, envelope.from)
       const own = voice === undefined ? noTail : (voices.get(voice) ?? noTail)
-      const tails = isSameTail(own, all) ? [own] : [own, all]
+      const tails = isSameTail(own, all) ? [own] : [own, { ...all, isOtherField: true }]
       const befores = [...tails.filter(({ said }) => said !== ''), getLabel(each)].filter(
         (each) => each !== '',
       )

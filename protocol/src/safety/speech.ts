@@ -150,6 +150,8 @@ export interface Tail {
   readonly seams: readonly number[]
   /** `true` if `said` contains nothing that a secret could begin with. */
   readonly isProse: boolean
+  /** Whether the next text is in another field, so that labels in `said` name no value there; absent = no. */
+  readonly isOtherField?: boolean
 }
 
 /** Returns the new tail after `text`, given the tail `before` it. */

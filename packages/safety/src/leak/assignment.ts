@@ -156,6 +156,7 @@ export const assignments: readonly Detector[] = [keys, secrets, passwords].map((
   name: kind.name,
   action: 'mask',
   words: kind.words,
+  isLabelled: true,
   find(text, found, { isWanted, isCut, seam = text.length }) {
     const secrets: Span[] = []
     for (const word of found) {

@@ -30,6 +30,8 @@ export interface Detector {
   readonly hasBlanks?: boolean
   /** Whether text before the keyword matters; absent = yes. */
   readonly looksBack?: boolean
+  /** Whether it recognizes a secret by the label before it, such as `password:`; absent = no, by the secret's own form. */
+  readonly isLabelled?: boolean
   /** Whether matches begin with one of the keywords; absent = no. */
   readonly beginsSecrets?: boolean
   /** Finds secrets around the occurrences `words` of its keywords, sorted by start; without keywords, in the whole text. */

@@ -13,6 +13,8 @@ export interface SearchedText {
   readonly hits: readonly Hit[]
   /** Offset of the boundary to the preceding text: only secrets across it are searched. */
   readonly seam?: number
+  /** Whether the preceding text is from another field: its labels name no value in this one. */
+  readonly isOtherField?: boolean
   /** Whether the first word of `text` may be the rest of a word or a name that began in an earlier text. */
   readonly isCut: boolean
 }
@@ -36,6 +38,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
   const haveBlanks = detectors.map(({ hasBlanks = true }) => hasBlanks)
   const lookBack = detectors.map(({ looksBack = true }) => looksBack)
   const beginSecrets = detectors.map(({ beginsSecrets = false }) => beginsSecrets)
+  const areLabelled = detectors.map(({ isLabelled = false }) => isLabelled)
 
   /** Whether a secret that is found at a keyword may extend over the offset `place`. */
   const mayCross = ({ rank, start }: Hit, place: number, text: string): boolean =>
@@ -56,7 +59,8 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
     return found
   }
 
-  const find = ({ text, hits: writtenHits, seam, isCut }: SearchedText, meter: Meter): Secret[] => {
+  const find = (part: SearchedText, meter: Meter): Secret[] => {
+    const { text, hits: writtenHits, seam, isCut, isOtherField = false } = part
     const { certain, joined } = getDecodings(text, meter)
     const written = certain[0]
     const searchIn = (view: Decoding, found: Secret[]): void => {
@@ -68,6 +72,7 @@ export function compileFinder(detectors: readonly Detector[]): Finder {
       const from = here === undefined || joined.length > 0 ? 0 : here
       const look = { isWanted, from, isCut, ...(here !== undefined && { seam: here }) }
       const lookFor = (rank: number, words: readonly Span[]): void => {
+        if (isOtherField && areLabelled[rank] === true) return
         const secrets = detectors[rank]?.find(view.text, words, look) ?? []
         chargeLooks(meter, secrets.length, 'secret')
         for (const secret of secrets) found.push({ ...wholeToken(view, secret, seam), rank })

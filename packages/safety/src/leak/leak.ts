@@ -28,10 +28,11 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     { before, isCut }: SecretBeginning,
     text: string,
     hits: readonly Hit[],
+    isOtherField: boolean,
     meter: Meter,
   ): Secret[] => {
     const seam = before.length
-    const found = secretsIn({ text: before + text, hits, seam, isCut }, meter)
+    const found = secretsIn({ text: before + text, hits, seam, isCut, isOtherField }, meter)
     if (found.length === 0) return found
     const prose = firstWord.exec(text)?.[0].length ?? 0
     const across = behind(seam, found).filter(({ start, end }) => start > 0 || end > prose)
@@ -44,7 +45,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
   }
 
   return (text, before, meter) => {
-    const { said } = before
+    const { said, isOtherField = false } = before
     chargeReading(meter, said.length + text.length)
     const beginnings = said === '' ? [] : listBeginnings(before)
     const hits = hitsIn(said + text)
@@ -54,7 +55,7 @@ export function compileLeakDetector(detectors: readonly Detector[]): LeakDetecto
     for (const beginning of beginnings) {
       const from = said.length - beginning.before.length
       const across = (text: string): Secret[] =>
-        secretsAcross(beginning, text, hitsWithin(hits, from, said.length + text.length), meter)
+        secretsAcross(beginning, text, hitsWithin(hits, from, said.length + text.length), isOtherField, meter)
       const inStart = across(start)
       const goesOn = start.length < text.length && inStart.some(({ end }) => end === start.length)
       found.push(...(goesOn ? across(text) : inStart))

@@ -23,7 +23,10 @@ export interface BuiltInRule {
 }
 
 /** A rule with properties of its pattern, which are derived when the rules are generated. */
-export interface CompiledRule extends BuiltInRule, Pick<PatternNeeds, 'reach' | 'hasBlanks'> {
+export interface CompiledRule
+  extends BuiltInRule,
+    Pick<PatternNeeds, 'reach' | 'hasBlanks'>,
+    Pick<Detector, 'isLabelled'> {
   /** A regular expression for the matches that may occur in prose; absent = the rule cannot match prose. */
   readonly inProse?: string
 }
@@ -52,6 +55,7 @@ export function createDetector({
   looks,
   reach = 0,
   hasBlanks = true,
+  isLabelled = false,
 }: BuiltInRule & Partial<CompiledRule>): Detector {
   let compiled: RegExp | undefined
   return {
@@ -60,6 +64,7 @@ export function createDetector({
     words: keywords,
     reach,
     hasBlanks,
+    isLabelled,
     looksBack: /\(\?<from>/.test(pattern),
     isQuick: true,
     beginsSecrets: !/\(\?<\w/.test(pattern),
