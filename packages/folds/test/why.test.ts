@@ -14,6 +14,7 @@ import {
   thought,
   toLog,
   toolError,
+  withdraw,
 } from './support/log.js'
 
 /** A log from the seq `first` on that returns `perPage` envelopes at once. */
@@ -152,6 +153,21 @@ describe('the steps', () => {
       ...['denied: refused', 'end: concluded'],
     ])
     expect(found?.approvals).toEqual([{ by: 'ana', seq: 3, reason: 'fine' }])
+  })
+
+  test('say why a proposal was rejected, and that it was withdrawn', () => {
+    const all = [
+      start('bot', 'Looking', { id: 'run' }),
+      ...['p', 'q'].map((id) => propose('bot', 'erase', {}, { id, to: ['files'], context: 'run' })),
+      { ...reject('ana', 'p'), id: 'no' },
+      { ...withdraw('bot', 'q'), id: 'off' },
+      conclusion('bot', 'over', { id: 'end', context: 'run' }),
+    ]
+    const texts = why(all, 'end')?.steps.flatMap(({ role, text }) => (role === 'rejected' ? [text] : []))
+    expect(texts).toEqual([
+      expect.stringMatching(/^erase of files: /),
+      expect.stringMatching(/^erase of files: withdrawn \(/),
+    ])
   })
 
   test('are guarded', () => {

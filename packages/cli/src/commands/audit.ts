@@ -39,6 +39,10 @@ export function addAudit(program: Command): void {
     .option('--since <time>', 'only from then on, such as tuesday, 2026-01-02 or 1h')
     .option('--until <time>', 'only before then')
     .option('--limit <count>', 'only the last ones, up to this number', '100')
+    .addHelpText(
+      'after',
+      '\nHow a proposal was decided and how a turn ended are no steps: see meup why and meup reasoning.',
+    )
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
       const maxSteps = parseCount(limit, '--limit')
       checkTurn(flags)

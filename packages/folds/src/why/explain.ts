@@ -185,7 +185,8 @@ function getText(envelope: Envelope, guard: Guard, tool: string | undefined): st
     return `${outcome === 'error' ? 'error: ' : ''}${text}`
   }
   const { object, detail } = describe(envelope, guard, { tool })
-  if (envelope.kind === Kind.systemDecision) return [object, detail].filter(Boolean).join(': ')
+  if (envelope.kind === Kind.mcpWithdraw) return `${object}: withdrawn (${detail})`
+  if (isRefusal(envelope)) return [object, detail].filter(Boolean).join(': ')
   const reason = isCall(envelope) ? getCallRationale(envelope) : ''
   return [[object, detail].filter(Boolean).join(' '), reason].filter(Boolean).join(' · ')
 }
