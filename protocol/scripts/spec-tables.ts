@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Capability } from '../src/capability/schema.js'
-import { errorCodes, errors, ProtocolError } from '../src/errors.js'
+import { errorCodes, errorHints, errors, ProtocolError } from '../src/errors.js'
 import { Kind, type KindRule, kindRules } from '../src/kinds.js'
 import { defaultLimits, defaultRates, type Limits, type RateClass } from '../src/limits.js'
 import { payloadSchemas } from '../src/payload-schemas.js'
@@ -25,9 +25,9 @@ export function kindTable(): string {
 /** The table of error codes in SPEC.md, as Markdown. */
 export function errorTable(): string {
   const rows = errorCodes.map((code) => {
-    const { status, meaning, hint } = errors[code]
+    const { status, meaning } = errors[code]
     const passing = new ProtocolError(code, meaning).retryable
-    return [`\`${code}\``, `${status}`, meaning, hint, passing ? 'passing' : '']
+    return [`\`${code}\``, `${status}`, meaning, errorHints[code], passing ? 'passing' : '']
   })
   return markdownTable(['code', 'HTTP', 'meaning', 'what to do', ''], rows)
 }

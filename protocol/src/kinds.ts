@@ -42,13 +42,6 @@ export const Kind = {
 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind]
 
-/** Kinds of reasoning that every agent needs; other kinds under `reasoning.` are optional [MEUP-3.3]. */
-export const coreReasoningKinds = [
-  Kind.reasoningStart,
-  Kind.reasoningThought,
-  Kind.reasoningConclusion,
-] as const
-
 /** The capability to read envelopes that are addressed to others [MEUP-8.1]. No envelope has this kind. */
 export const READ_TARGETED = 'observe.targeted'
 

@@ -20,7 +20,7 @@ export const GUEST = 'guest-'
 /** Normalizes a name for comparison, because people overlook differences in case and separators. */
 const readAs = (id: string): string => id.toLowerCase().replaceAll(/[._-]/g, '')
 
-const ofGateway: ReadonlySet<string> = new Set(['system', 'gateway', readAs(GATEWAY.replace(':', ''))])
+const ofGateway: ReadonlySet<string> = new Set(['system', 'gateway', 'systemgateway'])
 const likeGuest = /^guest[._-]/i
 
 /**

@@ -1,13 +1,13 @@
-import { closeCodes, ErrorPayload, errorCodes, errors, ProtocolError } from '@meup/protocol'
+import { closeCodes, ErrorPayload, errorCodes, errorHints, errors, ProtocolError } from '@meup/protocol'
 import { expect, test } from 'vitest'
 
 test('every code has an HTTP status of its kind, a meaning and a hint of its own', () => {
   for (const code of errorCodes) {
-    const { status, meaning, hint } = errors[code]
+    const { status, meaning } = errors[code]
     expect(status, code).toBeGreaterThanOrEqual(400)
     expect(status, code).toBeLessThan(600)
     expect(meaning, code).not.toBe('')
-    expect(hint, code).not.toBe('')
+    expect(errorHints[code], code).not.toBe('')
   }
   const meanings = errorCodes.map((code) => errors[code].meaning)
   expect(meanings).toEqual([...new Set(meanings)])
@@ -25,7 +25,7 @@ test('an error carries its code, its hint and what it is about', () => {
     code: 'rate_limited',
     message: 'too fast',
     details: { retryAfterMs: 20 },
-    hint: errors.rate_limited.hint,
+    hint: errorHints.rate_limited,
     retryable: true,
   })
 })

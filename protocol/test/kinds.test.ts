@@ -1,7 +1,6 @@
 import {
   ChatPayload,
   checkPayload,
-  coreReasoningKinds,
   getKindRule,
   isKnownKind,
   Kind,
@@ -18,6 +17,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../test/verifies.js'
 
 const kinds = Object.values(Kind)
+const coreReasoningKinds = [Kind.reasoningStart, Kind.reasoningThought, Kind.reasoningConclusion]
 
 describe('reasoning', () => {
   verifies('M02', 'start, thought and conclusion are the core kinds, and there is no fourth', () => {

@@ -3,7 +3,7 @@ import {
   addAdvice,
   type ErrorCode,
   type ErrorPayload,
-  errors,
+  errorHints,
   omitUndefined,
   ProtocolError,
 } from '@meup/protocol'
@@ -208,7 +208,7 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
 export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
     const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
-    return Object.hasOwn(errors, code) ? new ProtocolError(code as ErrorCode, detail, details) : undefined
+    return Object.hasOwn(errorHints, code) ? new ProtocolError(code as ErrorCode, detail, details) : undefined
   } catch {
     return undefined
   }

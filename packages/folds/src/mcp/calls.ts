@@ -52,7 +52,6 @@ export function getCancellation({
 /** `guardedToolName` with the default guard. */
 export const shownToolName = (payload: Envelope['payload']): string => guardedToolName(payload, defaultGuard)
 
-const calls: ReadonlySet<unknown> = new Set([Kind.mcpRequest, Kind.mcpProposal])
 /** Decisions that refuse a call. `blocked` withholds one text of a call, and after `review` the call continued. */
 const refusals: ReadonlySet<unknown> = new Set(['denied', 'limited'])
 
@@ -73,4 +72,4 @@ export function getAttempt(decision: Envelope): Envelope | undefined {
 
 /** Returns `true` if a `system.decision` refused a call or a proposal, not another envelope. */
 export const isRefusedCall = ({ decision, attemptedKind }: Partial<DecisionPayload>): boolean =>
-  refusals.has(decision) && calls.has(attemptedKind)
+  refusals.has(decision) && (attemptedKind === Kind.mcpRequest || attemptedKind === Kind.mcpProposal)
