@@ -9,13 +9,18 @@ interface Table {
   readonly texts: Readonly<Record<string, string>>
   /** Texts of one sentence, because nothing can be done, or the sentence says what to do. */
   readonly short?: readonly string[]
+  /** The beginning of the texts: a sentence, if it does not continue a path. */
+  readonly begins?: RegExp
 }
 
+const sentence = /^(?:[A-Z{"]|(?:after|orPropose|session|thread_id)\b)/
+
 /** Tests that each message in a table of error messages says what happened, with the value, then what to do, and is used. */
-export function describeErrorTexts({ name, folder, texts, short = [] }: Table): void {
+export function describeErrorTexts({ name, folder, texts, short = [], begins = sentence }: Table): void {
   describe(`${name} say what happened, with the value. Then what to do.`, () => {
     test.for(Object.entries(texts))('%s: %s', ([key, text]) => {
-      expect(text).toMatch(/^(?:[A-Z{"]|(?:after|orPropose|session|thread_id)\b)[^;]*[.}]$/)
+      expect(text).toMatch(begins)
+      expect(text).toMatch(/^[^;]*[.}]$/)
       expect(text).not.toMatch(/[.?] [a-z]|\b(?:told|tells?|nobody|whoever)\b/)
       expect(text.length).toBeLessThanOrEqual(200)
       expect(/\. (?:[A-Z{])/.test(text)).toBe(!short.includes(key))

@@ -1,6 +1,7 @@
 import { pointer } from '../json.js'
 import { Kind, STEP_ALIAS } from '../kinds.js'
 import type { WorkMeter } from '../work.js'
+import { PatternError } from './errors.js'
 import { anyText, compileCost, type Glob, literalGlob, parseGlob, type Separator } from './glob.js'
 import { regexWeight } from './regex.js'
 
@@ -19,20 +20,6 @@ export const patternLimits = {
   /** Maximum length of the regular expressions of a list together, measured like `regexWeight`. */
   listRegexWeight: 8192,
 } as const
-
-/** An invalid pattern, or one beyond the limits. */
-export class PatternError extends Error {
-  override readonly name = 'PatternError'
-  constructor(
-    /** JSON pointer to the pattern within the list or pattern that was passed: `/3/payload/params/name/1`. */
-    readonly path: string,
-    /** Description of the problem, with advice. */
-    readonly problem: string,
-    options?: ErrorOptions,
-  ) {
-    super(path === '' ? problem : `${path}: ${problem}`, options)
-  }
-}
 
 export interface Regex {
   readonly type: 'regex'
@@ -89,7 +76,7 @@ export function parseStrings(
   meter: CapabilityMeter,
 ): Node {
   return parseOneOrMany(pattern, path, anyText(separator), (item, at) => {
-    if (typeof item !== 'string') throw new PatternError(at, 'give a string or an array of strings')
+    if (typeof item !== 'string') throw new PatternError('not_text', {}, at)
     return parseText(item, at, separator, meter)
   })
 }
@@ -106,12 +93,11 @@ export function parseValue(
     if (typeof item === 'string') return parseText(item, at, '/', meter)
     if (isPlainObject(item)) return { not: false, node: parseObject(item, at, meter, depth, deep) }
     if (item !== null && typeof item !== 'boolean' && !Number.isFinite(item)) {
-      throw new PatternError(at, 'give a string, number, boolean, null or object, or one array of these')
+      throw new PatternError('not_a_pattern', {}, at)
     }
     // JavaScript rounds larger integers, so that the pattern would match other integers than in a parser with exact numbers.
-    if (Math.abs(Number(item)) > Number.MAX_SAFE_INTEGER) {
-      throw new PatternError(at, 'use a number of at most 2^53 - 1, on either side of 0')
-    }
+    const number = Number(item)
+    if (Math.abs(number) > Number.MAX_SAFE_INTEGER) throw new PatternError('large_number', { number }, at)
     count(meter, at)
     return { not: false, node: { type: 'equal', value: item as number | boolean | null } }
   })
@@ -128,7 +114,7 @@ function parseOneOrMany(
     const { not, node } = parse(pattern, path)
     return not ? { type: 'choice', some: [otherwise], none: [node] } : node
   }
-  if (pattern.length === 0) throw new PatternError(path, 'put at least one pattern into the array')
+  if (pattern.length === 0) throw new PatternError('empty_array', {}, path)
   const some: Node[] = []
   const none: (Glob | Regex)[] = []
   pattern.forEach((item: unknown, i) => {
@@ -146,9 +132,7 @@ function parseObject(
   depth: number,
   deep: boolean,
 ): Node {
-  if (depth === patternLimits.depth) {
-    throw new PatternError(path, `nest at most ${patternLimits.depth} objects, or reach deeper with a ** key`)
-  }
+  if (depth === patternLimits.depth) throw new PatternError('deep_object', { limit: depth }, path)
   const entries: [string, unknown][] = Object.entries(object)
   if (entries.length === 0) count(meter, path)
   const fields: [string, Node][] = []
@@ -157,8 +141,7 @@ function parseObject(
     const at = `${path}/${pointer(key)}`
     checkText(key, at, meter)
     // Refuses nested `**` keys, because they would make matching polynomial in the payload.
-    if (key === '**' && deep)
-      throw new PatternError(at, 'leave this ** key out: the one above reaches every depth')
+    if (key === '**' && deep) throw new PatternError('nested_any_depth', {}, at)
     const node = parseValue(value, at, meter, depth + 1, deep || key === '**')
     if (key === '**') inside = node
     else fields.push([key, node])
@@ -171,9 +154,7 @@ function parseText(text: string, path: string, separator: Separator, meter: Capa
   count(meter, path)
   const not = text.startsWith('!')
   const plain = not ? text.slice(1) : text
-  if (not && plain.startsWith('!')) {
-    throw new PatternError(path, 'negate once; a pattern for text that begins with ! begins with \\!')
-  }
+  if (not && plain.startsWith('!')) throw new PatternError('double_negation', {}, path)
   const source = regexSource(plain)
   const node = source === undefined ? readGlob(plain, path, separator, meter) : readRegex(source, path, meter)
   return { not, node }
@@ -186,7 +167,7 @@ function readGlob(
   { work, compiles }: CapabilityMeter,
 ): Glob {
   const glob = parseGlob(text, separator)
-  if (glob === undefined) throw new PatternError(path, 'write \\\\ for a backslash at the end')
+  if (glob === undefined) throw new PatternError('open_escape', {}, path)
   if (compiles) work?.charge(compileCost(glob), COMPILED)
   // Older grants use `reasoning.step`, a kind that never existed, for thoughts [MEUP-4].
   return separator === '.' && glob.text === STEP_ALIAS ? literalGlob(Kind.reasoningThought, separator) : glob
@@ -195,12 +176,9 @@ function readGlob(
 function readRegex(source: string, path: string, meter: CapabilityMeter): Regex {
   const weight = regexWeight(source)
   meter.regexWeight += weight
-  if (meter.regexWeight > patternLimits.regexWeight) {
-    throw new PatternError(
-      path,
-      'shorten the regular expressions of this capability or their counted repetitions',
-    )
-  }
+  const { regexWeight: size } = meter
+  const { regexWeight: limit } = patternLimits
+  if (size > limit) throw new PatternError('large_regex', { whole: 'capability', size, limit }, path)
   if (meter.compiles) meter.work?.charge(units.regex + weight * units.regexWeight, COMPILED)
   return { type: 'regex', source, path }
 }
@@ -217,23 +195,18 @@ function regexSource(text: string): string | undefined {
 
 /** Checks the limits of a single text in a pattern. */
 export function checkText(text: string, path: string, { work, compiles }: CapabilityMeter): void {
-  if (text.length > patternLimits.length) {
-    throw new PatternError(path, `use at most ${patternLimits.length} characters`)
-  }
+  const { length: limit } = patternLimits
+  if (text.length > limit) throw new PatternError('long_text', { length: text.length, limit }, path)
   const reading = units.text + text.length * units.character
   work?.charge(compiles ? reading + units.compiledText : reading, COMPILED)
-  if (/\p{Surrogate}/u.test(text)) throw new PatternError(path, 'remove the half of a surrogate pair')
+  if (/\p{Surrogate}/u.test(text)) throw new PatternError('lone_surrogate', {}, path)
 }
 
 function count(meter: CapabilityMeter, path: string): void {
   meter.patterns += 1
   meter.work?.charge(units.pattern, COMPILED)
-  if (meter.patterns > patternLimits.patterns) {
-    throw new PatternError(
-      path,
-      `use at most ${patternLimits.patterns} patterns: make two capabilities of this one`,
-    )
-  }
+  const { patterns: limit } = patternLimits
+  if (meter.patterns > limit) throw new PatternError('many_patterns', { limit }, path)
 }
 
 /**

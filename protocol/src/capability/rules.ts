@@ -1,5 +1,6 @@
 import { pointer } from '../json.js'
 import { chatKinds, Kind, literalCapabilities } from '../kinds.js'
+import { PatternError } from './errors.js'
 import { literalGlob } from './glob.js'
 import {
   type CapabilityMeter,
@@ -7,7 +8,6 @@ import {
   checkText,
   isPlainObject,
   type Node,
-  PatternError,
   parseStrings,
   parseValue,
   patternLimits,
@@ -32,24 +32,16 @@ type Read = Omit<Rule, 'index'>
 
 /** Parses untrusted capabilities. Throws `PatternError`, and `WorkError` if the meter runs out. */
 export function parseRules(list: readonly Capability[], charged: Charged = {}): Rule[] {
-  if (!Array.isArray(list)) throw new PatternError('', 'give an array of capabilities')
-  if (list.length > patternLimits.capabilities) {
-    throw new PatternError(
-      '',
-      `give at most ${patternLimits.capabilities} capabilities: join some with globs`,
-    )
-  }
-  let regexWeight = 0
+  if (!Array.isArray(list)) throw new PatternError('not_a_list', {}, '')
+  const details = { count: list.length, limit: patternLimits.capabilities }
+  if (details.count > details.limit) throw new PatternError('many_capabilities', details, '')
+  const { listRegexWeight: limit } = patternLimits
+  let size = 0
   return list.flatMap((capability: unknown, index) => {
     const meter: CapabilityMeter = { patterns: 0, regexWeight: 0, ...charged }
     const rules = parseCapability(capability, `/${index}`, meter)
-    regexWeight += meter.regexWeight
-    if (regexWeight > patternLimits.listRegexWeight) {
-      throw new PatternError(
-        `/${index}`,
-        'use fewer regular expressions in these capabilities, or shorter ones',
-      )
-    }
+    size += meter.regexWeight
+    if (size > limit) throw new PatternError('large_regex', { whole: 'list', size, limit }, `/${index}`)
     return rules.map((rule) => ({ index, ...rule }))
   })
 }
@@ -59,11 +51,11 @@ function parseCapability(capability: unknown, path: string, meter: CapabilityMet
     const kind = parseStrings(capability, path, '.', meter)
     return [{ kind: capability === Kind.chat ? anyChat : kind, literal: getLiteral(capability) }]
   }
-  if (!isPlainObject(capability)) throw new PatternError(path, 'give a kind, or an object with a kind')
-  if (Object.hasOwn(capability, 'tool')) return parseTool(capability, path, meter)
-  if (!Object.hasOwn(capability, 'kind'))
-    throw new PatternError(path, 'add a kind, "*" for every kind, or a tool')
-  return [parseEnvelope(capability, path, meter)]
+  if (isPlainObject(capability)) {
+    if (Object.hasOwn(capability, 'tool')) return parseTool(capability, path, meter)
+    if (Object.hasOwn(capability, 'kind')) return [parseEnvelope(capability, path, meter)]
+  }
+  throw new PatternError('no_kind', {}, path)
 }
 
 function parseEnvelope(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read {
@@ -75,7 +67,7 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
     else if (field === 'to' || field === 'context') {
       if (pattern !== '**') fields[field] = parseStrings(pattern, at, '/', meter)
     } else if (field !== 'kind') {
-      throw new PatternError(at, 'remove this field: a capability has kind, to, context and payload')
+      throw new PatternError('unknown_field', { field: 'kind', others: ['to', 'context', 'payload'] }, at)
     }
   }
   const isChat = isOnly(Kind.chat, capability.kind) && fields.payload === undefined
@@ -89,18 +81,16 @@ function parseEnvelope(capability: Record<string, unknown>, path: string, meter:
 function parseTool(capability: Record<string, unknown>, path: string, meter: CapabilityMeter): Read[] {
   const extra = Object.keys(capability).find((field) => field !== 'tool' && field !== 'arguments')
   if (extra !== undefined) {
-    const at = `${path}/${pointer(extra)}`
-    throw new PatternError(at, 'remove this field: a capability with a tool has nothing else but arguments')
+    const details = { field: 'tool', others: ['arguments'] }
+    throw new PatternError('unknown_field', details, `${path}/${pointer(extra)}`)
   }
   const { tool } = capability
   const slash = typeof tool === 'string' ? tool.indexOf('/') : -1
   if (typeof tool !== 'string' || slash < 1 || slash === tool.length - 1) {
-    throw new PatternError(`${path}/tool`, 'name a participant and a tool of it, such as files/read_*')
+    throw new PatternError('no_tool', {}, `${path}/tool`)
   }
   checkText(tool, `${path}/tool`, meter)
-  if (tool.startsWith('!')) {
-    throw new PatternError(`${path}/tool`, 'put ! before the name of the tool only, such as files/!write_*')
-  }
+  if (tool.startsWith('!')) throw new PatternError('negated_participant', {}, `${path}/tool`)
   const participant = tool.slice(0, slash)
   const to = participant === '**' ? {} : { to: parseStrings(participant, `${path}/tool`, '/', meter) }
   const params: [string, Node][] = [['name', parseValue(tool.slice(slash + 1), `${path}/tool`, meter)]]

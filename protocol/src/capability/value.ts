@@ -1,7 +1,8 @@
 import { getErrorMessage } from '../errors.js'
 import type { StepBudget } from '../work.js'
+import { PatternError } from './errors.js'
 import { compileGlob, type Glob, globSteps } from './glob.js'
-import { type Choice, type Node, PatternError, type Regex } from './parse.js'
+import type { Choice, Node, Regex } from './parse.js'
 import { compileRegex, regexLength } from './regex.js'
 
 /** Tests whether a value matches a pattern. `undefined` = missing, which matches nothing. */
@@ -46,7 +47,7 @@ function compileSource({ source, path }: Regex, undecided: boolean): (value: str
     return compileRegex(source, undecided)
   } catch (cause) {
     const reason = getErrorMessage(cause)
-    throw new PatternError(path, `correct the regular expression (RE2 syntax): ${reason}`, { cause })
+    throw new PatternError('invalid_regex', { reason }, path, { cause })
   }
 }
 

@@ -16,7 +16,7 @@ export const texts = {
     'There are too many {what}, so deciding on this costs too much. Send fewer of them in one envelope.',
   otherProtocol: 'This gateway speaks {protocol} alone. Send that, or leave protocol out.',
   invalidField: '{path} {problem}.',
-  invalidPattern: '{path}: {problem}.',
+  invalidPattern: '{path} {problem}',
   reservedKind: '{kind} is sent by the gateway alone. Choose another kind.',
   unknownKind: '{namespace} is a reserved namespace without {kind}. Use a namespace of your own.',
   missingField: '{kind} needs {field}. Add it.',

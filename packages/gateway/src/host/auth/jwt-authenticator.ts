@@ -186,7 +186,7 @@ function listOfCapabilities(value: unknown): readonly Capability[] {
     return value
   } catch (error) {
     if (!(error instanceof PatternError)) throw error
-    throw new RefusedToken(`"meup.capabilities"${error.path}: ${error.problem}`)
+    throw new RefusedToken(`"meup.capabilities"${error.path} ${error.problem}`)
   }
 }
 

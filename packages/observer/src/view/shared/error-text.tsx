@@ -1,6 +1,5 @@
 import { ProtocolError } from '@meup/agent-sdk/watch'
 import { printable } from '@meup/folds'
-import { errors } from '@meup/protocol'
 import type { VNode } from 'preact'
 import { explainError } from '../../connect/errors.js'
 import { Alert } from './parts.js'
@@ -11,14 +10,13 @@ export function ErrorText({ error }: { error: unknown }): VNode | null {
   if (!(error instanceof ProtocolError)) {
     return <Alert>{explainError(error)}</Alert>
   }
-  const { code, message, details } = error
+  const { code, message, details, hint } = error
   const path = typeof details?.path === 'string' ? details.path : ''
-  const text = message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message
+  const text = message.startsWith(`${path} `) ? message.slice(path.length + 1) : message
   return (
     <Alert>
-      <code>{code}</code> {typeof path === 'string' && <code>{path}</code>}{' '}
-      <span class="said">{printable(text)}</span>
-      <span class="hint dim">{errors[code].hint}</span>
+      <code>{code}</code> <code>{path}</code> <span class="said">{printable(text)}</span>
+      <span class="hint dim">{hint}</span>
     </Alert>
   )
 }
