@@ -1,3 +1,5 @@
+import { PatternError } from '@meup/protocol'
+import { SafetyError } from '@meup/safety'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../src/config/config-error.js'
 import { parseConfig } from '../src/config/load.js'
@@ -191,12 +193,10 @@ describe('capabilities', () => {
       - { kind: chat, form: x }
 `),
     ).toEqual([
-      expect.stringMatching(/^9:9 participants\.ana\.capabilities\.1: negate once/),
-      expect.stringMatching(
-        /^10:62 participants\.ana\.capabilities\.2\.payload\.params\.name\.1: .*regular expr/,
-      ),
-      expect.stringMatching(/^11:9 participants\.ana\.capabilities\.3: add a kind/),
-      expect.stringMatching(/^12:29 participants\.ana\.capabilities\.4\.form: remove this field/),
+      `9:9 participants.ana.capabilities.1: ${new PatternError('double_negation', {}, '').problem}`,
+      expect.stringMatching(/^10:62 participants\.ana\.capabilities\.2\.payload\.params\.name\.1: /),
+      expect.stringMatching(/^11:9 participants\.ana\.capabilities\.3: /),
+      expect.stringMatching(/^12:29 participants\.ana\.capabilities\.4\.form: /),
     ])
   })
 
@@ -209,8 +209,9 @@ describe('capabilities', () => {
 
   test('too many of them', () => {
     const list = JSON.stringify(Array(257).fill('chat'))
+    const details = { count: 257, limit: 256 }
     expect(inSpace(`guest: { capabilities: ${list} }`)).toEqual([
-      expect.stringMatching(/^3:24 guest\.capabilities: give at most 256/),
+      `3:24 guest.capabilities: ${new PatternError('many_capabilities', details, '').problem}`,
     ])
   })
 
@@ -277,17 +278,17 @@ describe('the rules of safety', () => {
     - { name: loud, pattern: EXK, keywords: [EXK] }
 `),
     ).toEqual([
-      expect.stringMatching(/^4:32 safety\.policy\.0\.pattern: is not a regular expression in RE2 syntax: /),
-      expect.stringMatching(/^8:16 safety\.rules\.1\.pattern: is not a regular expression in RE2 syntax: /),
-      expect.stringMatching(/^9:31 safety\.rules\.2\.pattern: matches the empty text/),
-      expect.stringMatching(/^10:46 safety\.rules\.3\.keywords\.0: is not in lower case/),
+      expect.stringMatching(/^4:32 safety\.policy\.0\.pattern: /),
+      expect.stringMatching(/^8:16 safety\.rules\.1\.pattern: /),
+      expect.stringMatching(/^9:31 safety\.rules\.2\.pattern: /),
+      expect.stringMatching(/^10:46 safety\.rules\.3\.keywords\.0: /),
     ])
   })
 
   test('names that are taken', () => {
     const rule = '{ name: twice, pattern: x }'
     expect(inSpace(`safety: { rules: [${rule}, ${rule}] }`)).toEqual([
-      expect.stringMatching(/^3:56 safety\.rules\.1\.name: is taken by another rule: twice/),
+      `3:56 safety.rules.1.name: ${new SafetyError('taken_name', { name: 'twice' }, '').message}`,
     ])
   })
 })

@@ -1,3 +1,4 @@
+export { SafetyError } from './errors.js'
 export { sanitize } from './injection.js'
 export { builtInRules } from './leak/generated/rules.js'
 export * from './safety.js'

@@ -1,5 +1,5 @@
 import { RE2JS, RE2Set } from 're2js'
-import { SafetyError } from './settings.js'
+import { SafetyError } from './errors.js'
 
 /** Maximum instructions of a compiled pattern; a larger one would be slow on any text. */
 const maxProgramSize = 2000
@@ -17,9 +17,8 @@ interface Pattern {
 export function compileRulePattern(source: string, path: string): Pattern {
   const compiled = parse(source, path)
   const size = compiled.programSize()
-  if (size > maxProgramSize)
-    throw new SafetyError(path, `takes ${size} steps of at most ${maxProgramSize}; let it repeat less`)
-  if (compiled.test('')) throw new SafetyError(path, 'matches the empty text, so it would match everywhere')
+  if (size > maxProgramSize) throw new SafetyError('large_pattern', { size, limit: maxProgramSize }, path)
+  if (compiled.test('')) throw new SafetyError('empty_match', {}, path)
   let set: RE2Set | undefined
   return {
     compiled,
@@ -44,6 +43,6 @@ function parse(source: string, path: string): RE2JS {
     return RE2JS.compile(source)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new SafetyError(path, `is not a regular expression in RE2 syntax: ${reason}`)
+    throw new SafetyError('invalid_pattern', { reason }, path)
   }
 }

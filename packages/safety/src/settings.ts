@@ -1,3 +1,5 @@
+import { SafetyError } from './errors.js'
+
 /** How to treat a secret: replace it by a mark, or withhold the whole text. */
 export type LeakAction = 'mask' | 'block'
 
@@ -40,42 +42,28 @@ export const defaultSafety: SafetySettings = { onLeak: 'mask', maxLength: 8192, 
 
 const wellFormed = /^[a-z0-9-]{1,64}$/
 
-function expect(isSo: boolean, path: string, otherwise: string): void {
-  if (!isSo) throw new SafetyError(path, otherwise)
-}
-
 /** Checks everything but patterns. `taken`: names that rules may not have. Throws SafetyError for invalid settings. */
 export function checkSettings({ maxLength, rules, policy }: SafetySettings, taken: Iterable<string>): void {
-  expect(Number.isInteger(maxLength) && maxLength >= 1, '/maxLength', 'is not a whole number above 0')
+  if (!Number.isInteger(maxLength) || maxLength < 1) {
+    throw new SafetyError('invalid_length', { maxLength }, '/maxLength')
+  }
   const names = new Set(taken)
   for (const [list, all] of Object.entries({ rules, policy })) {
     for (const [index, { name }] of all.entries()) {
       const path = `/${list}/${index}/name`
-      expect(wellFormed.test(name), path, 'is not made of 1 to 64 lower-case letters, digits and hyphens')
-      expect(!names.has(name), path, `is taken by another rule: ${name}`)
+      if (!wellFormed.test(name)) throw new SafetyError('invalid_name', {}, path)
+      if (names.has(name)) throw new SafetyError('taken_name', { name }, path)
       names.add(name)
     }
   }
   for (const [index, { keywords = ['-'] }] of rules.entries()) {
     const path = `/rules/${index}/keywords`
-    expect(keywords.length > 0, path, 'is empty, so the rule would never run; leave it out, or name some')
+    if (keywords.length === 0) throw new SafetyError('no_keywords', {}, path)
     for (const [at, keyword] of keywords.entries()) {
-      expect(keyword !== '', `${path}/${at}`, 'is empty, so it would be everywhere')
-      const isLower = keyword === keyword.toLowerCase()
-      expect(isLower, `${path}/${at}`, 'is not in lower case, as keywords must be')
+      if (keyword === '') throw new SafetyError('empty_keyword', {}, `${path}/${at}`)
+      const lower = keyword.toLowerCase()
+      if (keyword !== lower) throw new SafetyError('capital_keyword', { lower }, `${path}/${at}`)
     }
-  }
-}
-
-/** An invalid setting. `path` is a JSON pointer into the settings. */
-export class SafetyError extends Error {
-  override readonly name = 'SafetyError'
-
-  constructor(
-    readonly path: string,
-    message: string,
-  ) {
-    super(message)
   }
 }
 
