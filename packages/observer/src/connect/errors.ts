@@ -1,5 +1,7 @@
 import { ConnectionError, ProtocolError } from '@meup/agent-sdk/watch'
 
+export const disconnectedError = () => new ConnectionError('unreachable', 'there is no connection')
+
 /** The error as text, with advice if available. */
 export function explainError(error: unknown): string {
   if (error instanceof ConnectionError) return error.explained

@@ -1,5 +1,5 @@
 import { type BaseClient, freshId } from '@meup/agent-sdk/watch'
-import { explainError } from './errors.js'
+import { disconnectedError, explainError } from './errors.js'
 import { loadOutbox, type MessageDraft, type Outgoing, saveOutbox } from './storage.js'
 
 interface Sender {
@@ -66,7 +66,7 @@ export class Outbox {
 
   #post({ message, ...options }: Outgoing): void {
     const { client, onChange } = this.#sender
-    const sent = client?.chat(message, options) ?? Promise.reject(new Error('there is no connection'))
+    const sent = client?.chat(message, options) ?? Promise.reject(disconnectedError())
     sent.then(
       () => {
         this.#accepted.add(options.id)

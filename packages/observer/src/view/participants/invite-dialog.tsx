@@ -1,7 +1,7 @@
 import { HttpClient } from '@meup/agent-sdk/http'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { explainError } from '../../connect/errors.js'
+import { disconnectedError, explainError } from '../../connect/errors.js'
 import { readCapabilities } from '../../model/index.js'
 import { CloseDialog, Dialog } from '../shared/dialog.js'
 import { ErrorText } from '../shared/error-text.js'
@@ -33,9 +33,11 @@ export function InviteDialog({ close }: { close: () => void }): VNode {
   const { warnings, isInSpite, confirm } = useWarnings(capabilities)
   const invite = async (): Promise<void> => {
     const { client, place } = session
-    if (client === undefined) throw new Error('the space cannot be reached at present')
+    if (client === undefined) throw disconnectedError()
     const invitation = await client.invite(id.trim(), readCapabilities(capabilities))
-    if (invitation.token === undefined) throw new Error(`${id} belongs to the space already: its token stays`)
+    if (invitation.token === undefined) {
+      throw new Error(`${id} belongs to the space already, and keeps its token. Choose another name.`)
+    }
     const { token } = invitation
     // Creates a link, whose code expires after a minute. The token stays valid, so it is shown even if this fails.
     const code = await new HttpClient({ ...place, token }).createLink().catch((error: unknown) => {

@@ -53,7 +53,7 @@ const turnVisibility =
     withNamed(argument, space, ([id]) => {
       const run = space.session.model.runs().findLast(({ owner }) => owner === id)
       space.act('The run could not be changed', async () => {
-        if (run === undefined) throw new Error(`${id} has no active run`)
+        if (run === undefined) throw new Error(`${id} has no active run. Try again while it works.`)
         await space.session.client?.setVisibility(run.context, isVisible)
       })
     })
