@@ -4,7 +4,7 @@ import { readText } from '../../../test/support/packages.js'
 import { optionTexts } from '../src/adapters/errors.js'
 import { agentErrors, schemaErrors } from '../src/agent/errors.js'
 import * as client from '../src/client/errors.js'
-import { LoopError, noAnswerTexts } from '../src/model/errors.js'
+import { noAnswerTexts } from '../src/model/errors.js'
 import { transcriptTexts } from '../src/transcript/errors.js'
 
 const [why, cause] = ['it broke', new Error('it broke')]
@@ -46,10 +46,6 @@ const texts: readonly (readonly [error: Error, text: string])[] = [
     'p1 has no addressee. Approve it alone, or grant what you mean with grant().',
   ],
   [new client.ToolError(''), 'the tool failed without saying why'],
-  [
-    new LoopError('repeated itself until it was stopped'),
-    'the model repeated itself until it was stopped. Ask again, or choose another model.',
-  ],
 
   // Errors of `agent/errors.ts`.
   [agentErrors.unnamedTool(), 'a tool has no name. Give it one.'],

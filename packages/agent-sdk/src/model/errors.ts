@@ -16,6 +16,10 @@ export const noAnswerTexts = {
   text_cut_off:
     'the model gave no answer before its limit of tokens. Ask for less, or raise settings.maxOutputTokens.',
   only_thought: 'the model gave no answer, it only thought. Ask again.',
+  endless: 'the model came to no end within {limit} characters. Ask again, or choose another model.',
+  repetition: 'the model repeated itself until it was stopped. Ask again, or choose another model.',
+  no_summary: '{model} wrote no summary. Choose another model.',
+  unread_log: 'the log of the space cannot be read. Check the gateway.',
   all_parsed: 'the model gave no answer, it only thought. Check the reasoning parser of {provider}.',
 } as const
 
@@ -32,10 +36,6 @@ export class NoAnswerError<Code extends NoAnswerCode = NoAnswerCode> extends Err
   }
 }
 
-/** Thrown if a model repeats itself endlessly. Unlike `NoAnswerError`, it is reported to the operator as well. */
-export class LoopError extends Error {
-  override readonly name = 'LoopError'
-  constructor(happened: string) {
-    super(`the model ${happened}. Ask again, or choose another model.`)
-  }
-}
+/** Returns `true` if a model came to no end, which is reported to the operator as well as to the asker. */
+export const isLoopError = (error: unknown): boolean =>
+  error instanceof NoAnswerError && ['endless', 'repetition'].includes(error.code)

@@ -1,4 +1,4 @@
-import { LoopError } from './errors.js'
+import { NoAnswerError } from './errors.js'
 
 /** Maximum characters of a model's output, including thoughts and calls; far more than any legitimate output. */
 const maxChars = 4_000_000
@@ -13,14 +13,14 @@ export class LoopGuard {
   #looked = 0
   #end = ''
 
-  /** Throws `LoopError` when it detects a loop. */
+  /** Throws `NoAnswerError` when it detects a loop. */
   push(text: string): void {
     this.#total += text.length
-    if (this.#total > maxChars) throw new LoopError(`came to no end within ${maxChars} characters`)
+    if (this.#total > maxChars) throw new NoAnswerError('endless', { limit: maxChars })
     this.#end = (this.#end + text).slice(-loopChars)
     if (this.#total - this.#looked < stepChars) return
     this.#looked = this.#total
-    if (isLoop(this.#end)) throw new LoopError('repeated itself until it was stopped')
+    if (isLoop(this.#end)) throw new NoAnswerError('repetition', {})
   }
 }
 

@@ -11,6 +11,7 @@ import {
   toText,
 } from '../agent/history.js'
 import type { Spent } from './dialogue.js'
+import { NoAnswerError } from './errors.js'
 import type { Compaction } from './options.js'
 import type { Recorder, Summary } from './recorder.js'
 import { cutMiddle } from './results.js'
@@ -117,7 +118,7 @@ export class Memory {
   async #summarize(out: readonly TranscriptMessage[], summarize: Summarize): Promise<void> {
     const { log, bounds, space } = this.#options
     // Without the log it is unknown whether summarized messages were erased.
-    if (!Number.isFinite(log.knownFrom)) throw new Error('the log of the space cannot be read')
+    if (!Number.isFinite(log.knownFrom)) throw new NoAnswerError('unread_log', {})
     const { epoch } = space.welcome.space
     const place = { epoch, through: out.at(-1)?.source.seq ?? 0, asOf: log.head }
     const earlier = this.#summary && `${summaryLine}\n${quoteText(this.#summary.text)}\n\n`

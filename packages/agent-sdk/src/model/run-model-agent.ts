@@ -9,7 +9,7 @@ import type { HttpClient } from '../http/http-client.js'
 import { Answering } from './answering.js'
 import { DayBudget } from './budget.js'
 import type { Dialogue } from './dialogue.js'
-import { NoAnswerError } from './errors.js'
+import { isLoopError, NoAnswerError } from './errors.js'
 import { Memory } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
 import type { Output } from './output.js'
@@ -133,7 +133,7 @@ export async function runModelAgent(
   const { concurrency, answerMissed } = resolved
   /** Reports errors, except the reason of a missing answer, which is sent to the asker. */
   const onError: OpenTurnOptions['onError'] = (error, turn) => {
-    if (!(error instanceof NoAnswerError)) resolved.onError(error, turn)
+    if (!(error instanceof NoAnswerError) || isLoopError(error)) resolved.onError(error, turn)
   }
   // A failed start is ignored here, because `failed` reports it.
   ready.then(

@@ -1,5 +1,6 @@
 import { framingRule } from '../agent/frame-message.js'
 import type { Dialogue, Spent } from './dialogue.js'
+import { NoAnswerError } from './errors.js'
 import type { Offer } from './toolbox.js'
 
 /** The system prompt for the summary of older messages. */
@@ -23,6 +24,6 @@ export async function writeSummary(
   const { text, end, spent } = await dialogue.step(noTools, listener, signal)
   signal.throwIfAborted()
   if (end === 'broken' || end === 'filtered' || text.trim() === '')
-    throw new Error(`${dialogue.model} wrote no summary`)
+    throw new NoAnswerError('no_summary', { model: dialogue.model })
   return { text: text.trim(), spent }
 }

@@ -13,7 +13,6 @@ import {
   serveModel,
 } from '../../../../test/support/model-server.js'
 import { times } from '../../../../test/support/soak.js'
-import { LoopError } from '../../src/model/errors.js'
 import { listStory, noAnswer, stage } from './stage.js'
 
 /** Options for a model via a provider's own package, or via the package for OpenAI-compatible servers. */
@@ -116,7 +115,7 @@ describe('a server', () => {
 
 const half = { tool_calls: [{ index: 0, id: 'c', function: { name: 'desk__add', arguments: '{"a":2,"b' } }] }
 const unfinished = noAnswer('broken_off', { model: 'qwen3 at *', ending: 'without a finish reason' })
-const looped = `I could not answer: ${new LoopError('repeated itself until it was stopped').message}`
+const looped = noAnswer('repetition', {})
 const nothing = 'I could not answer: qwen3 at * ended its answer before it began'
 const nonsense = 'I could not answer: qwen3 at * sent an invalid response'
 

@@ -13,7 +13,7 @@ import {
   saying,
   serveModel,
 } from '../../../../test/support/model-server.js'
-import { LoopError, NoAnswerError } from '../../src/model/errors.js'
+import { NoAnswerError } from '../../src/model/errors.js'
 import { eventually } from '../support/eventually.js'
 import { getToolCalls, listStory, stage } from './stage.js'
 import { begin, event } from './wire.js'
@@ -126,7 +126,7 @@ describe('a model that never stops thinking', () => {
     const body = thoughts((reasoning_content) => ({ reasoning_content }), 20_000)
     const { baseURL, requests } = await serveModel([{ body }])
     await using here = await stage([], { model: 'm', baseURL })
-    const { message: why } = new LoopError('came to no end within 4000000 characters')
+    const { message: why } = new NoAnswerError('endless', { limit: 4_000_000 })
     expect(await here.ask()).toBe(`I could not answer: ${why}`)
     expect(listStory(here.heard)).toContain(`reasoning.cancel: ${why}`)
     expect(requests).toHaveLength(1)

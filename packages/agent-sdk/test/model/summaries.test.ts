@@ -7,6 +7,7 @@ import { testToken } from '@meup/gateway/testing'
 import { Kind } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder } from '../../../../test/support/cli.js'
+import { NoAnswerError } from '../../src/model/errors.js'
 import { deferred } from '../support/deferred.js'
 import { eventually } from '../support/eventually.js'
 import { recordEnvelopes } from '../support/record-envelopes.js'
@@ -184,20 +185,23 @@ test('a turn that is stopped in the middle of a summary loses nothing', async ()
   expect(promptOf(program)).toEqual([`${summary(1)}\n\nana: three`, 'noted', 'ana: five'])
 })
 
-test('where no summary can be made, the oldest messages are left out, and the run says so once', async () => {
+test.for([
+  ['its request fails', { error: { message: 'Overloaded' } }, 'Overloaded'],
+  ['it is empty', { text: ' ' }, new NoAnswerError('no_summary', { model: 'script' }).message],
+] as const)('no summary, as %s: the oldest messages are left out, and the run says so once', async (row) => {
+  const [, note, why] = row
   const { ana, run } = await remembering()
   const heard = recordEnvelopes(ana)
-  const program = await run(
-    (request) => [isNote(request) ? { error: { message: 'Overloaded' } } : { text: 'noted' }],
-    { memory, settings: { maxRetries: 0 } },
-  )
+  const program = await run((request) => [isNote(request) ? note : { text: 'noted' }], {
+    ...{ memory, settings: { maxRetries: 0 } },
+  })
   await askAll(ana, 'one', 'two', 'three', 'four', 'five')
   expect(promptOf(program)).toEqual(['ana: three', 'noted', 'ana: four', 'noted', 'ana: five'])
   const notices = heard.all.flatMap(({ kind, payload }) =>
     kind === Kind.reasoningThought ? [(payload as { message: string }).message] : [],
   )
   expect(notices).toEqual([
-    expect.stringMatching(/^The oldest messages are left out, as no summary could be made: .*Overloaded/),
+    expect.stringMatching(`^The oldest messages are left out, as no summary could be made: .*${why}`),
   ])
 })
 

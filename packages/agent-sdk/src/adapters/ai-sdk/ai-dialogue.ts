@@ -5,7 +5,7 @@ import type { HistoryMessage } from '../../agent/history.js'
 import type { SpaceTool } from '../../agent/tool-choice.js'
 import type { ThinkingLevel } from '../../client/types.js'
 import type { CallResult, Dialogue, ModelStep, SentPrompt, StepListener } from '../../model/dialogue.js'
-import { LoopError } from '../../model/errors.js'
+import { isLoopError } from '../../model/errors.js'
 import { toPlainSchema } from '../../model/fit-schema.js'
 import { LoopGuard } from '../../model/loop-guard.js'
 import {
@@ -266,8 +266,10 @@ export class AiDialogue implements Dialogue {
       stop.abort()
       if (!signal.aborted) {
         const step = collector.step(served.isSummary)
-        if (error instanceof LoopError) listener.fail(step)
-        if (error instanceof LoopError) throw error
+        if (isLoopError(error)) {
+          listener.fail(step)
+          throw error
+        }
         const why = watch.isStalled ? new StallError(this.#stallMs) : error
         const failure = readFailure(this.#ai, why, served, { hasBegun, getSent: () => toSentText(request) })
         // If the connection broke during the answer, the output is used if it is complete, or if there is no fallback model.
