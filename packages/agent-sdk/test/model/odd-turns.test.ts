@@ -130,6 +130,7 @@ describe('a model that never stops thinking', () => {
     expect(await here.ask()).toBe(`I could not answer: ${why}`)
     expect(listStory(here.heard)).toContain(`reasoning.cancel: ${why}`)
     expect(requests).toHaveLength(1)
+    expect(here.troubles).toContainEqual(expect.objectContaining({ code: 'endless' }))
   })
 })
 
