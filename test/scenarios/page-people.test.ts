@@ -36,7 +36,7 @@ test(
     await give('{"kind":')
     await ana.shows('line 1 is neither a kind nor JSON')
     await give('{"kind":"mcp.request","to":"re:("}')
-    await ana.shows(/invalid_payload\s+\/payload\/capabilities\/0\/to/)
+    await ana.shows(/invalid_payload\s+\/payload\/capabilities\/0\/to\s+is not a regular expression/)
     await ana.screenshot(pictures('people-refused'))
     expect(planner.can(request)).toBe(false)
     await ana.type('.grant input', 'for the release')
