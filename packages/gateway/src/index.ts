@@ -1,7 +1,7 @@
-export type { Refusal } from './core/admission/context.js'
 export { pipeline } from './core/admission/index.js'
 export type { ParticipantConfig, SpaceConfig } from './core/config.js'
 export type { Verification } from './core/delivery/verify-log.js'
+export type { Refusal } from './core/refusal.js'
 export type { Kick } from './core/state/trust/trust.js'
 export {
   combineAuthenticators,

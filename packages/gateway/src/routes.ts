@@ -1,10 +1,10 @@
 // The entry point for packages that add HTTP routes to the gateway.
 
-export { isRefusal, type Refusal, refuse } from './core/admission/context.js'
 export { readHistory } from './core/delivery/history.js'
 export { participantsIn } from './core/delivery/introduction.js'
 export type { Selection } from './core/delivery/session.js'
 export { mayRead } from './core/may-read.js'
+export { isRefusal, type Refusal, refuse } from './core/refusal.js'
 export { accept } from './core/space.js'
 export { yieldNow } from './core/yielding.js'
 export type { Caller } from './host/gateway.js'

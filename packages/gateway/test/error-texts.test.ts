@@ -1,7 +1,7 @@
 import { fillIn } from '@meup/protocol/error-texts'
 import { expect, test } from 'vitest'
 import { describeErrorTexts } from '../../../test/support/error-texts.js'
-import { forbidden, refuse } from '../src/core/admission/context.js'
+import { forbidden, refuse } from '../src/core/refusal.js'
 import { texts } from '../src/core/refusal-texts.js'
 import { gapError, LogError, logTexts } from '../src/log/error.js'
 

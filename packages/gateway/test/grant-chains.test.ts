@@ -3,7 +3,7 @@ import { type Envelope, GATEWAY, Kind, READ_TARGETED, StepBudget, WorkMeter } fr
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
-import type { Admission, AdmissionContext } from '../src/core/admission/context.js'
+import type { Admission, AdmissionContext } from '../src/core/admission/admission-context.js'
 import { authorize } from '../src/core/admission/index.js'
 import { SpaceState } from '../src/core/state/state.js'
 import { allow, capabilities, GrantModel, people, subjects } from './grant-model.js'

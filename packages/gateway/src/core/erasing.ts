@@ -1,9 +1,9 @@
 import { type DecisionPayload, type Erasure, isErasable, Kind } from '@meup/protocol'
 import { parseEnvelope } from '../log/entries.js'
 import type { Row } from '../ports/envelope-log.js'
-import { type Refusal, refuse } from './admission/context.js'
 import type { Checkpoints } from './checkpoints.js'
 import { Recovery } from './group-commit.js'
+import { type Refusal, refuse } from './refusal.js'
 import { texts } from './refusal-texts.js'
 import type { Space, SpaceListener } from './space.js'
 

@@ -10,7 +10,7 @@ import {
   type SummaryPayload,
   type WelcomePayload,
 } from '@meup/protocol'
-import type { Refusal } from './admission/context.js'
+import type { Refusal } from './refusal.js'
 
 /** A message from the gateway to one connection; not logged, so without `seq`. */
 function frame(to: string, ts: string, kind: string, payload: object, correlationId?: string): Envelope {

@@ -15,15 +15,7 @@ import { type Clock, logClock } from '../ports/clock.js'
 import { messageFrom, type Sender } from '../ports/connection.js'
 import type { DraftEntry, Entry, EnvelopeLog, Row } from '../ports/envelope-log.js'
 import type { Logger } from '../ports/logger.js'
-import {
-  type AdmissionContext,
-  type FrameForm,
-  isRefusal,
-  type Origin,
-  type Receipt,
-  type Refusal,
-  refuse,
-} from './admission/context.js'
+import type { AdmissionContext, FrameForm, Origin, Receipt } from './admission/admission-context.js'
 import { attempt } from './admission/index.js'
 import { readProposed } from './admission/proposed.js'
 import type { SpaceConfig } from './config.js'
@@ -45,6 +37,7 @@ import {
 } from './may-read.js'
 import { LogUse, Rates, SpaceMetrics } from './metering.js'
 import { ParsedRows } from './parsed-rows.js'
+import { isRefusal, type Refusal, refuse } from './refusal.js'
 import { texts } from './refusal-texts.js'
 import { replayFromCheckpoint } from './replay.js'
 import { ReasoningGuard } from './safety.js'

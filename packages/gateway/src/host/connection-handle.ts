@@ -1,6 +1,7 @@
 import { closeCodes } from '@meup/protocol'
-import { type FrameForm, isRefusal, type Receipt, type Refusal } from '../core/admission/context.js'
+import type { FrameForm, Receipt } from '../core/admission/admission-context.js'
 import type { Session } from '../core/delivery/session.js'
+import { isRefusal, type Refusal } from '../core/refusal.js'
 import { accept } from '../core/space.js'
 import type { SpaceHost } from './space-host.js'
 

@@ -1,6 +1,6 @@
 import { fillIn } from '@meup/protocol/error-texts'
 import { Hono } from 'hono'
-import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
+import { isRefusal, type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import { openApi } from './describe/openapi.js'
 import { explainSocket, guard, once } from './operations.js'

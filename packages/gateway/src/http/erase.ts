@@ -1,7 +1,7 @@
 import { type Envelope, ERASE, holdsLiteral, maxErasureReason, PROTOCOL } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { verdictFor } from '../core/decisions.js'
+import { isRefusal, type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import { consumeControlToken } from '../host/connection-gate.js'
 import type { Caller } from '../host/gateway.js'

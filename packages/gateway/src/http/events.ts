@@ -1,7 +1,7 @@
 import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal, type Refusal, refuse } from '../core/admission/context.js'
 import { createSelection } from '../core/delivery/session.js'
+import { isRefusal, type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import type { Feed, Message, OutboundBatch } from '../ports/connection.js'

@@ -1,7 +1,7 @@
 import { jsonSchemas, schemaDocument } from '@meup/protocol'
 import { fillIn } from '@meup/protocol/error-texts'
 import type { Context, MiddlewareHandler } from 'hono'
-import { isRefusal, refuse } from '../core/admission/context.js'
+import { isRefusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import { inspect, readBearerToken } from '../host/connection-gate.js'
 import { asyncApi } from './describe/asyncapi.js'

@@ -10,7 +10,7 @@ import {
   SpaceName,
   Timestamp,
 } from '@meup/protocol'
-import { type Refusal, refuse } from '../core/admission/context.js'
+import { type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 
 /** One query parameter: its schema, and how it is parsed; `undefined` = invalid. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, errors, omitUndefined } from '@meup/protocol'
-import type { Refusal } from '../core/admission/context.js'
+import type { Refusal } from '../core/refusal.js'
 
 /** A refusal as problem details (RFC 9457), with the protocol's error code [MEUP-11.1]. */
 export function toProblem(refusal: {

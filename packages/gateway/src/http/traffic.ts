@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { type Refusal, refuse } from '../core/admission/context.js'
+import { type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import type { Caller } from '../host/gateway.js'
 

@@ -1,6 +1,6 @@
 import { omitUndefined } from '@meup/protocol'
 import type { Context } from 'hono'
-import { isRefusal, refuse } from '../core/admission/context.js'
+import { isRefusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import { readTurns } from '../index/read-turns.js'
 import { resolveEnvelope } from './envelope.js'

@@ -1,6 +1,6 @@
 import { explainLogged, maxWhySteps, type Why } from '@meup/folds'
 import type { Context } from 'hono'
-import { isRefusal } from '../core/admission/context.js'
+import { isRefusal } from '../core/refusal.js'
 import type { Space } from '../core/space.js'
 import { LoggedEnvelopes } from '../index/logged-envelopes.js'
 import { LoggedRights } from '../index/rights.js'

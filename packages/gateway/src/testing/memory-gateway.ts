@@ -9,8 +9,8 @@ import {
   resolveSelf,
 } from '@meup/protocol'
 import { defaultSafety } from '@meup/safety'
-import { isRefusal } from '../core/admission/context.js'
 import type { SpaceConfig } from '../core/config.js'
+import { isRefusal } from '../core/refusal.js'
 import { tokenAuthenticator } from '../host/auth/token-authenticator.js'
 import { checkResume, type Resume } from '../host/connection-gate.js'
 import { type ConnectRequest, createGateway, type Gateway, type GatewayOptions } from '../host/gateway.js'

@@ -1,5 +1,5 @@
 import { isOwnName, isTrustedHost, readHostName } from '@meup/protocol'
-import { type Refusal, refuse } from '../core/admission/context.js'
+import { type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 
 /** Checks the `Host` of a request; absent = any name. */

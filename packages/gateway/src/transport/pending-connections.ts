@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errors } from '@meup/protocol'
-import { type Refusal, refuse } from '../core/admission/context.js'
+import { type Refusal, refuse } from '../core/refusal.js'
 import { texts } from '../core/refusal-texts.js'
 import type { Gateway } from '../host/gateway.js'
 import { retryAfter, toProblem } from '../http/problem.js'

@@ -1,5 +1,5 @@
 import { correlations, Kind, namespaceOf } from '@meup/protocol'
-import type { Admission, AdmissionContext, StepOutcome } from './context.js'
+import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 
 /** Kinds whose recipients default to the participants of the run. */
 const isSpoken = (kind: string): boolean =>

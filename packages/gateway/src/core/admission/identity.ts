@@ -4,16 +4,15 @@ import { correlations, type Envelope, freshId, type InvitePayload, isLiveKind, K
 import { encode } from '../../log/entries.js'
 import { messageFrom, type Sender } from '../../ports/connection.js'
 import { inviteAckFrame } from '../frames.js'
+import { type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { hashToken } from '../state/trust/invitations.js'
 import {
   type Admission,
   type AdmissionContext,
   chargeLookups,
-  type Refusal,
-  refuse,
   type StepOutcome,
-} from './context.js'
+} from './admission-context.js'
 
 /**
  * Sets the sender: `from` has to be the identity of the connection, or absent: `sender_mismatch` [MEUP-1.1]. Adds the time and,

@@ -13,19 +13,10 @@ import type { Finding } from '@meup/safety'
 import { LogError } from '../../log/error.js'
 import type { Logger } from '../../ports/logger.js'
 import type { GuardVerdict } from '../decisions.js'
+import { isRefusal, type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { address } from './address.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  type Exemption,
-  isRefusal,
-  type Refusal,
-  type Right,
-  refuse,
-  type Step,
-  type StepOutcome,
-} from './context.js'
+import type { Admission, AdmissionContext, Exemption, Right, Step, StepOutcome } from './admission-context.js'
 import {
   deduplicate,
   deliverInviteToken,

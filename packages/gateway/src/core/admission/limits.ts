@@ -1,17 +1,9 @@
 import { type Envelope, Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
 import { getRateClass } from '../metering.js'
+import { isRefusal, type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { explainKick } from '../state/trust/trust.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  isRefusal,
-  type Refusal,
-  type Right,
-  refuse,
-  type Step,
-  type StepOutcome,
-} from './context.js'
+import type { Admission, AdmissionContext, Right, Step, StepOutcome } from './admission-context.js'
 
 /**
  * Charges the envelope to the rate class of its kind, and refuses kicked and paused senders: `rate_limited`, `forbidden`,

@@ -2,15 +2,9 @@ import { isNotification } from '@meup/folds'
 import { checkPayload, correlations, type Envelope, getMember, Kind, type OrPropose } from '@meup/protocol'
 import { parseEnvelope } from '../../log/entries.js'
 import type { Entry } from '../../ports/envelope-log.js'
+import { notInFuture, type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  notInFuture,
-  type Refusal,
-  refuse,
-  type StepOutcome,
-} from './context.js'
+import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 
 /** Bytes of a proposal that one unit of work parses, in about a microsecond. */
 const bytesPerUnit = 200

@@ -16,15 +16,9 @@ import {
   reservedNamespaces,
   type Submission,
 } from '@meup/protocol'
+import { type Refusal, refuse, unknownParticipant } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  type Refusal,
-  refuse,
-  type StepOutcome,
-  unknownParticipant,
-} from './context.js'
+import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 import { chargeEnvelope } from './limits.js'
 import { checkOrPropose } from './proposed.js'
 

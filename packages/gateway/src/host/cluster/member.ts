@@ -1,14 +1,9 @@
 import { Kind, omitUndefined, prescan } from '@meup/protocol'
-import {
-  type FrameForm,
-  isRefusal,
-  type Receipt,
-  type Refusal,
-  refuse,
-} from '../../core/admission/context.js'
+import type { FrameForm, Receipt } from '../../core/admission/admission-context.js'
 import { errorFrame } from '../../core/frames.js'
 import type { Presence } from '../../core/presence.js'
 import type { Announcement } from '../../core/present-elsewhere.js'
+import { isRefusal, type Refusal, refuse } from '../../core/refusal.js'
 import { texts } from '../../core/refusal-texts.js'
 import type { RemoteSequencer, Space, SpaceListener } from '../../core/space.js'
 import type { Indexer } from '../../index/indexer.js'

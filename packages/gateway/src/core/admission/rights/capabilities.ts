@@ -13,20 +13,18 @@ import {
   standingGrants,
   type WorkMeter,
 } from '@meup/protocol'
-import { texts } from '../../refusal-texts.js'
-import type { SpaceState } from '../../state/state.js'
-import { namedIn, revocable } from '../../state/trust/trust-fold.js'
 import {
-  chargeRows,
-  type Exemption,
   forbidden,
   notInFuture,
   type Refusal,
-  type Right,
   refuse,
   setByGateway,
   unknownParticipant,
-} from '../context.js'
+} from '../../refusal.js'
+import { texts } from '../../refusal-texts.js'
+import type { SpaceState } from '../../state/state.js'
+import { namedIn, revocable } from '../../state/trust/trust-fold.js'
+import { chargeRows, type Exemption, type Right } from '../admission-context.js'
 
 /** Only members of the space get capabilities, and only from participants that hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {

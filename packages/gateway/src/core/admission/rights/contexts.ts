@@ -1,7 +1,8 @@
 import { checkMetered, contextRoot, Kind, openContexts, type VisibilityPayload } from '@meup/protocol'
 import { fillIn } from '@meup/protocol/error-texts'
+import { forbidden, refuse } from '../../refusal.js'
 import { texts } from '../../refusal-texts.js'
-import { type Exemption, forbidden, type Right, refuse } from '../context.js'
+import type { Exemption, Right } from '../admission-context.js'
 
 /**
  * Only the starter closes a context; other participants may send reasoning in it if the space is collaborative [MEUP-2.4,

@@ -1,15 +1,15 @@
 import { type InvitePayload, imitatedBy, type KickPayload, type WorkMeter } from '@meup/protocol'
-import { texts } from '../../refusal-texts.js'
-import type { SpaceState } from '../../state/state.js'
 import {
   forbidden,
   notInFuture,
   type Refusal,
-  type Right,
   refuse,
   setByGateway,
   unknownParticipant,
-} from '../context.js'
+} from '../../refusal.js'
+import { texts } from '../../refusal-texts.js'
+import type { SpaceState } from '../../state/state.js'
+import type { Right } from '../admission-context.js'
 import { checkGift, firstBeyond } from './capabilities.js'
 
 const maxOpenInvitations = 1000

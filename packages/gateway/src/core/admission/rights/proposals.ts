@@ -1,7 +1,8 @@
 import { checkMetered, correlations, Kind, type McpProposalPayload } from '@meup/protocol'
+import { forbidden, notInFuture } from '../../refusal.js'
 import { texts } from '../../refusal-texts.js'
 import { type CallDigests, digestCall } from '../../state/calls.js'
-import { type Admission, type AdmissionContext, forbidden, notInFuture, type Right } from '../context.js'
+import type { Admission, AdmissionContext, Right } from '../admission-context.js'
 import { checkRoom, notOpen, readProposed } from '../proposed.js'
 
 /** A proposal expires in the future [MEUP-3.11] and leaves room for its approval [MEUP-4.20]. */

@@ -1,7 +1,8 @@
 import { isElicitation, isNotification } from '@meup/folds'
 import { correlations, type Envelope, Kind } from '@meup/protocol'
+import { forbidden, refuse } from '../../refusal.js'
 import { texts } from '../../refusal-texts.js'
-import { type Exemption, forbidden, type Right, refuse } from '../context.js'
+import type { Exemption, Right } from '../admission-context.js'
 
 /** An addressee of a request may answer it without a capability [MEUP-3.7]. */
 export const answersAddressed: Exemption = (envelope, { state }) =>

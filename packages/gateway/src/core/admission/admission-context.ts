@@ -1,5 +1,4 @@
-import type { Envelope, ErrorCode, InviteAckPayload, OrPropose, WorkMeter } from '@meup/protocol'
-import { type DetailsOf, fillIn } from '@meup/protocol/error-texts'
+import type { Envelope, InviteAckPayload, OrPropose, WorkMeter } from '@meup/protocol'
 import type { Encoded } from '../../log/entries.js'
 import type { Sender } from '../../ports/connection.js'
 import type { EnvelopeLog } from '../../ports/envelope-log.js'
@@ -9,7 +8,7 @@ import type { Decisions, GuardVerdict } from '../decisions.js'
 import type { KnownIds } from '../group-commit.js'
 import type { Addressed } from '../may-read.js'
 import type { LogUse, Rates } from '../metering.js'
-import { texts } from '../refusal-texts.js'
+import type { Refusal } from '../refusal.js'
 import type { ReasoningGuard } from '../safety.js'
 import type { SpaceState } from '../state/state.js'
 import type { HeldGrant } from '../state/trust/trust.js'
@@ -59,16 +58,6 @@ export interface AdmissionContext {
   verdicts?: readonly GuardVerdict[]
   /** Set by `invite`: the answer that only the inviter gets. */
   invitation?: InviteAckPayload
-}
-
-export interface Refusal {
-  readonly code: ErrorCode
-  /** The message to the sender: the problem, then advice. */
-  readonly message: string
-  /** JSON pointer to the bad field. */
-  readonly path?: string
-  readonly retryAfterMs?: number
-  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** The result for a sender whose envelope was not refused. `seq`: of the envelope in the log, once that is committed. */
@@ -130,20 +119,6 @@ export type StepOutcome = Refusal | Settled | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => StepOutcome
 
-/** Only a refusal carries a message. */
-export const isRefusal = (outcome: object): outcome is Refusal => 'message' in outcome
-
-type Extras = Omit<Refusal, 'code' | 'message'>
-
-/** A refusal with a text of `texts` and its values. */
-export const refuse = <Text extends string>(
-  code: ErrorCode,
-  text: Text,
-  ...[values, extras]: object extends DetailsOf<Text>
-    ? [values?: object, extras?: Extras]
-    : [values: DetailsOf<Text>, extras?: Extras]
-): Refusal => ({ code, message: fillIn(text, (values ?? {}) as DetailsOf<Text>), ...extras })
-
 /** Units of work charged per row of the state that a check walks through; the state is in memory. */
 const rowWork = 1 / 16
 /** Units of work charged per id that is looked up in the log, possibly on disk. */
@@ -161,22 +136,3 @@ export type Right = (admission: AdmissionContext, space: Admission) => Refusal |
 
 /** Whether the sender needs no capability, because the envelope is about something of its own. */
 export type Exemption = (envelope: Envelope, space: Admission) => boolean
-
-/** `path`: JSON pointer to the field that caused the refusal. */
-export const forbidden = <Text extends string>(
-  text: Text,
-  values: DetailsOf<Text>,
-  path?: string,
-): Refusal => ({ code: 'forbidden', message: fillIn(text, values), ...(path !== undefined && { path }) })
-
-export const unknownParticipant = (path: string, id: string): Refusal =>
-  refuse('participant_not_found', texts.unknownParticipant, { id }, { path })
-
-export const setByGateway = (path: string): Refusal =>
-  refuse('invalid_payload', texts.fieldOfGateway, { path }, { path })
-
-/** Refuses an invalid or past time as `invalid_payload`; accepts an absent one. `now` in milliseconds. */
-export function notInFuture(path: string, time: string | undefined, now: number): Refusal | undefined {
-  if (time === undefined || Date.parse(time) > now) return undefined
-  return refuse('invalid_payload', texts.pastTime, { path, now: new Date(now).toISOString() }, { path })
-}
