@@ -27,9 +27,10 @@ import {
   revoke,
   sequence,
 } from './identity.js'
-import { available, hopRights, limit, limitLog, subscribe, withRateLimit } from './limits.js'
+import { available, limit, limitLog, withRateLimit } from './limits.js'
 import { fill, proposeInstead } from './proposed.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
+import { hopRights } from './rights/chats.js'
 import { decidesVisibility, reasoningRights, startRights, visibilityRights } from './rights/contexts.js'
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
@@ -40,6 +41,7 @@ import {
   reportsOnCall,
   responseRights,
 } from './rights/requests.js'
+import { subscribe } from './subscribe.js'
 import { decodeSubmission, validateDraft } from './validate.js'
 
 /**

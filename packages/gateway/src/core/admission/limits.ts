@@ -1,9 +1,11 @@
-import { type Envelope, Kind, PatternError, type RateClass, type SubscribePayload } from '@meup/protocol'
+// Checks that decide whether the sender may send now: a stopped space, rates, log bytes, kicks, pauses.
+
+import { type Envelope, Kind, type RateClass } from '@meup/protocol'
 import { getRateClass } from '../metering.js'
 import { isRefusal, type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { explainKick } from '../state/trust/trust.js'
-import type { Admission, AdmissionContext, Right, Step, StepOutcome } from './admission-context.js'
+import type { Admission, AdmissionContext, Step, StepOutcome } from './admission-context.js'
 
 /**
  * Charges the envelope to the rate class of its kind, and refuses kicked and paused senders: `rate_limited`, `forbidden`,
@@ -123,28 +125,4 @@ export function available({ envelope }: AdmissionContext, { stopped }: Admission
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
     : refuse('unavailable', texts.stopped, { reason: stopped })
-}
-
-/** Changes the subscription of the sender's connection and answers with a welcome [MEUP-9.1]. Nothing is logged. */
-export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): StepOutcome {
-  if (envelope.kind !== Kind.observeSubscribe) return undefined
-  if (sender.subscribe === undefined) return refuse('invalid_request', texts.subscription)
-  try {
-    const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)
-    // The welcome describes the whole space and may be many times larger than the request, so its bytes are charged as well.
-    space.rates.charge(sender.rateLimitKey, 'bytes', bytes, now)
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error
-    const path = `/payload${error.path}`
-    return refuse('invalid_payload', texts.invalidPattern, { path, problem: error.problem }, { path })
-  }
-  return { answered: true, id: envelope.id, seq: 0 }
-}
-
-/** Refuses further chats between agents that only answer each other: `rate_limited` [MEUP-7.4]. */
-export const hopRights: Right = ({ envelope }, { state, config }) => {
-  const { agentHops } = config.limits
-  if (state.hops.of(envelope) <= agentHops) return undefined
-  const details = { class: 'chat', limit: 'agentHops' }
-  return refuse('rate_limited', texts.hops, { chats: agentHops }, { details })
 }
