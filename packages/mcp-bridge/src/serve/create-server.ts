@@ -12,8 +12,9 @@ import { serveResources } from './offers/resources.js'
 import { formatCodedError } from './results.js'
 import type { Era, SpaceService } from './service.js'
 import { addAsk } from './tools/ask.js'
+import { addListParticipants } from './tools/participants.js'
 import { addProposals } from './tools/proposals.js'
-import { addSpeech } from './tools/speech.js'
+import { addSendTool } from './tools/send.js'
 import type { OwnTools } from './tools/tool.js'
 import { serveTools } from './tools/tools.js'
 import { addWhy } from './tools/why.js'
@@ -56,7 +57,8 @@ export function createSpaceServer(
   // clients of revision 2026-07-28 or later.
   const tools: OwnTools = new Map()
   addAsk(tools, service, (context) => era === 'modern' && canElicit(server, context), getApprovals)
-  addSpeech(tools, service)
+  addSendTool(tools, service)
+  addListParticipants(tools, service)
   addProposals(tools, server, service, era, getApprovals)
   addWhy(tools, service)
   serveTools(server, service, tools, { era, client })

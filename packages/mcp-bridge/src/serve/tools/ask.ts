@@ -13,8 +13,7 @@ import { createAskResult } from '../offers/resources.js'
 import { failureResult, type ToolOutcome } from '../results.js'
 import type { ResumeState, SpaceService } from '../service.js'
 import type { SentQuestion } from './questions.js'
-import { addressees, message } from './speech.js'
-import { addTool, describeTool, type OwnTools, timeoutSeconds } from './tool.js'
+import { addressees, addTool, describeTool, message, type OwnTools, timeoutSeconds } from './tool.js'
 
 interface AskArgs {
   readonly message: string

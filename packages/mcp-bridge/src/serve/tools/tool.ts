@@ -77,7 +77,16 @@ export function addTool<Args>(
   })
 }
 
-export const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
+const participantId = { type: 'string', minLength: 1, description: 'id of a participant' }
+
+export const message = { type: 'string', minLength: 1, description: 'what to say' }
+export const addressees = {
+  type: 'array',
+  items: participantId,
+  minItems: 1,
+  maxItems: 64,
+  description: 'who alone gets it; default: everyone in the space',
+}
 
 export const timeoutSeconds = (fallback: number) => ({
   type: 'number',

@@ -2,9 +2,9 @@ import { ConnectionError } from '@meup/agent-sdk'
 import { omitUndefined } from '@meup/protocol'
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { serveTexts } from '../errors.js'
-import { dataResult, textResult } from '../results.js'
+import { textResult } from '../results.js'
 import type { SpaceService } from '../service.js'
-import { addTool, describeTool, type OwnTools, participantId } from './tool.js'
+import { addressees, addTool, describeTool, message, type OwnTools } from './tool.js'
 
 interface SendArgs {
   readonly message: string
@@ -14,15 +14,6 @@ interface SendArgs {
 
 /** Milliseconds to wait until a message is in the log, including reconnects. */
 const sendTimeoutMs = 60_000
-
-export const message = { type: 'string', minLength: 1, description: 'what to say' }
-export const addressees = {
-  type: 'array',
-  items: participantId,
-  minItems: 1,
-  maxItems: 64,
-  description: 'who alone gets it; default: everyone in the space',
-}
 
 const sending = describeTool<SendArgs>({
   title: 'Say something',
@@ -36,13 +27,7 @@ const sending = describeTool<SendArgs>({
   annotations: { openWorldHint: true, destructiveHint: false },
 })
 
-const people = describeTool({
-  title: 'Participants of the space',
-  description: 'Lists the participants of the space, whether they are present, and their capabilities.',
-  annotations: { readOnlyHint: true },
-})
-
-export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
+export function addSendTool(tools: OwnTools, { space }: SpaceService): void {
   addTool(
     tools,
     'send',
@@ -55,9 +40,6 @@ export function addSpeech(tools: OwnTools, { space }: SpaceService): void {
       const { id, seq } = await withTimeout(sent, mcpReq.signal)
       return textResult([`said as ${space.id}, seq ${seq}, id ${id}`], { id, seq })
     },
-  )
-  addTool(tools, 'list_participants', people, async () =>
-    dataResult({ you: space.id, participants: space.participants }),
   )
 }
 
