@@ -1,6 +1,9 @@
 import { GATEWAY, type Hiding, isThought, withholds } from '@meup/protocol'
 
-/** Counts of public envelopes in a context and below it. */
+/**
+ * Counts of public envelopes in a context and below it. Thoughts and participants that only think are counted apart, because a
+ * run may hide its thoughts at any time: `shownCounts` subtracts them.
+ */
 export interface Counted {
   envelopes: number
   thoughts: number
@@ -11,7 +14,9 @@ export interface Counted {
   readonly thinkers: Set<string>
 }
 
-/** `Counted` as JSON. */
+/**
+ * `Counted` as JSON. Checkpoints and snapshots contain it, so a changed field changes their format: see `version` in state.ts.
+ */
 export interface StoredCounts extends Omit<Counted, 'contributors' | 'thinkers'> {
   readonly contributors: readonly string[]
   readonly thinkers: readonly string[]
