@@ -1,6 +1,6 @@
 import type { DiffLine } from './change.js'
 import type { WordPiece } from './diff-words.js'
-import { languageOf } from './languages.js'
+import { getLanguage } from './highlight-language.js'
 
 /** A token of highlighted code; `kind`: its CSS classes. */
 export interface CodeToken {
@@ -15,7 +15,7 @@ export function colourLines(
   highlight: ((text: string, language: string) => readonly CodeToken[] | undefined) | undefined,
 ): ReadonlyMap<DiffLine, readonly CodeToken[]> {
   const colours = new Map<DiffLine, readonly CodeToken[]>()
-  let language = languageOf(path)
+  let language = getLanguage(path)
   let part: DiffLine[] = []
   const colour = (): void => {
     for (const other of ['+', '-']) {
@@ -36,7 +36,7 @@ export function colourLines(
       continue
     }
     colour()
-    language = languageOf(line.text) ?? language
+    language = getLanguage(line.text) ?? language
   }
   colour()
   return colours

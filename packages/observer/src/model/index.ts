@@ -31,9 +31,9 @@ export {
   toggled,
   toSubscribePayload,
 } from './filter/visibility.js'
+export { getLanguage } from './highlight-language.js'
 export { hueOf, initialsOf } from './hues.js'
 export { type Caution, judge, sortWaiting, type Waiting } from './inbox.js'
-export { languageOf } from './languages.js'
 export { BrokenChain, ChainCheck, type CheckResult } from './log/chain-check.js'
 export { GrantIndex, readCapabilities } from './log/grants.js'
 export type { Log } from './log/log.js'

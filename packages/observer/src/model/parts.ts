@@ -1,7 +1,7 @@
 import { isObject, printable } from '@meup/folds'
 import { parseExact, stringifyExact } from '@meup/protocol'
 import { type DiffLine, getPath, isDiff, readDiff, readDiffs } from './change.js'
-import { languageOf } from './languages.js'
+import { getLanguage } from './highlight-language.js'
 
 /** A part of a call's arguments or result, by how it is displayed. */
 export type Part = TextPart | DiffPart | JsonPart | TablePart | MediaPart | LinkPart
@@ -52,7 +52,7 @@ export function resultParts({ result, error }: Fields, args: unknown): readonly 
   if (error !== undefined && error !== null) return errorParts(error)
   if (!isObject(result)) return result === undefined ? [] : [valuePart(result)]
   const { content, structuredContent, isError: _, _meta, ...rest } = result
-  const language = languageOf(getPath(args))
+  const language = getLanguage(getPath(args))
   const list = content === undefined ? [] : Array.isArray(content) ? content : [content]
   const blocks = list.filter(isObject)
   const { changed, structured: value } = splitChanges(structuredContent)
@@ -107,7 +107,7 @@ function blockPart(block: Fields, language: string | undefined): Part {
 
 function resourcePart(resource: Fields): Part {
   const { text, blob, mimeType = 'application/octet-stream', uri } = resource
-  if (typeof text === 'string') return textPart(text, languageOf(typeof uri === 'string' ? uri : undefined))
+  if (typeof text === 'string') return textPart(text, getLanguage(typeof uri === 'string' ? uri : undefined))
   if (typeof blob === 'string') return { type: 'media', mimeType: String(mimeType), data: blob }
   return valuePart(resource)
 }

@@ -1,6 +1,13 @@
 import type { RefObject, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { colourLines, countText, cutTokens, type DiffLine, languageOf, markWords } from '../../model/index.js'
+import {
+  colourLines,
+  countText,
+  cutTokens,
+  type DiffLine,
+  getLanguage,
+  markWords,
+} from '../../model/index.js'
 import { drawToken, useHighlight } from './code.js'
 import { End } from './parts.js'
 
@@ -20,7 +27,7 @@ interface DiffViewProps {
 /** A diff, line by line. */
 export function DiffView({ lines, path, isWhole = true, box }: DiffViewProps): VNode {
   const words = useMemo(() => markWords(lines), [lines])
-  const highlight = useHighlight([path, ...lines.map(headOf)].some((each) => languageOf(each)))
+  const highlight = useHighlight([path, ...lines.map(headOf)].some((each) => getLanguage(each)))
   const colours = useMemo(() => colourLines(lines, path, highlight), [lines, path, highlight])
   const isNumbered = lines.some(({ line }) => line !== undefined)
   const own = useRef<HTMLPreElement>(null)
