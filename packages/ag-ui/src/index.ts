@@ -24,7 +24,7 @@ import {
 } from '@meup/gateway/routes'
 import { errorCodes, fillIn, ParticipantId } from '@meup/protocol'
 import type { Context } from 'hono'
-import { encodeDecisions, readExactText } from './decisions.js'
+import { encodeDecisions, readExactText } from './approvals.js'
 import { createRefusal, runTexts } from './errors.js'
 import {
   createWorkAccount,

@@ -1,3 +1,5 @@
+// Approvals and rejections of proposals: `resume` of a run answers the interrupts of an earlier run.
+
 import { type ExactText, exactText, type ProposedCall } from '@meup/folds'
 import type { Entry } from '@meup/gateway'
 import { type Caller, isRefusal, mayRead, type Refusal } from '@meup/gateway/routes'
