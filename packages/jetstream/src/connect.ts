@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import { LogError, type Logger } from '@meup/gateway'
 import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { type KV, Kvm } from '@nats-io/kv'
@@ -10,6 +9,8 @@ import {
   type NodeConnectionOptions,
 } from '@nats-io/transport-node'
 import { streamTexts } from './errors.js'
+import { asNatsError } from './nats-error.js'
+import { retryUntilLeader } from './retry-until-leader.js'
 
 export interface NatsOptions {
   /** For example `nats://127.0.0.1:4222`; one reachable server suffices to join the cluster. */
@@ -164,65 +165,3 @@ async function logStatus(connection: NatsConnection, contact: Contact, logger: L
     }
   }
 }
-
-/** API codes for an account that may not use JetStream. */
-const notEnabled = [10039, 10076]
-const refusals = ['AuthorizationError', 'UserAuthenticationExpiredError', 'PermissionViolationError']
-
-/** Converts an error of the NATS client to one with advice. */
-export function asNatsError(error: unknown, doing: string): LogError {
-  if (error instanceof LogError) return error
-  const reason = error instanceof Error ? `${error.message}${describeCause(error)}` : String(error)
-  const [details, options] = [{ doing, reason }, { cause: error }]
-  if (error instanceof Error && refusals.includes(error.name))
-    return new LogError('server', streamTexts.refused, details, options)
-  if ([error, Object(error).cause].some((each) => notEnabled.includes(getApiCode(each))))
-    return new LogError('server', streamTexts.account, details, options)
-  return new LogError('unavailable', streamTexts.failed, details, options)
-}
-
-const describeCause = ({ cause, message }: Error): string =>
-  cause instanceof Error && cause.message !== message ? ` (${cause.message})` : ''
-
-/** Whether the server reported that no client listens on the subject of a request. */
-export function isNobodyThere(error: unknown): boolean {
-  const { isNoResponders } = Object(error) as { isNoResponders?: () => boolean }
-  return isNoResponders?.call(error) === true
-}
-
-/** Code of a JetStream API error; 0 = another error. */
-export function getApiCode(error: unknown): number {
-  const { code } = Object(error) as { code?: unknown }
-  return typeof code === 'number' ? code : 0
-}
-
-/** Servers may take seconds to elect a leader. */
-const leaderTimeoutMs = 30_000
-const retryMs = 250
-/** API code of a stream without a leader. */
-const leaderless = 10008
-
-/**
- * Repeats a request until a leader answers, logging the first failure. Rejects at once if it is refused, and with `unavailable`
- * after `leaderTimeoutMs`.
- */
-export async function retryUntilLeader<Answer>(
-  doing: string,
-  logger: Logger,
-  ask: () => Promise<Answer>,
-): Promise<Answer> {
-  const end = performance.now() + leaderTimeoutMs
-  for (let isLogged = false; ; isLogged = true) {
-    try {
-      return await ask()
-    } catch (error) {
-      const err = asNatsError(error, doing)
-      if (err.code !== 'unavailable' || isRefusal(error) || performance.now() >= end) throw err
-      if (!isLogged) logger.warn({ err, doing }, 'the NATS servers do not answer yet; they are asked again')
-      await delay(retryMs)
-    }
-  }
-}
-
-const isRefusal = (error: unknown): boolean =>
-  [error, Object(error).cause].map(getApiCode).some((code) => code !== 0 && code !== leaderless)

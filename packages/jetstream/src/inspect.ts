@@ -1,7 +1,8 @@
 import type { LogError } from '@meup/gateway'
 import { jetstreamManager, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { asNatsError, checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
+import { checkVersion, dial, type NatsOptions, requestMs } from './connect.js'
+import { asNatsError } from './nats-error.js'
 import { assertStreamConfig, findStream, getStreamNames } from './streams.js'
 
 interface NatsServerReport {

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { LogListener, Note } from '@meup/gateway'
 import type { Msg, Subscription } from '@nats-io/transport-node'
 import { nanoid } from 'nanoid'
-import { isNobodyThere, type Nats, requestMs } from './connect.js'
+import { type Nats, requestMs } from './connect.js'
+import { isNobodyThere } from './nats-error.js'
 
 type Listener = Pick<LogListener<never>, 'onRequest' | 'onNote'>
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { LogError } from '@meup/gateway'
-import { asNatsError, getApiCode, type Nats } from './connect.js'
+import type { Nats } from './connect.js'
 import { streamTexts } from './errors.js'
 import type { Mailbox } from './mailbox.js'
+import { asNatsError, getApiCode } from './nats-error.js'
 
 const wrongLastSequence = 10071
 const [maxAttempts, retryMs] = [20, 100]

@@ -1,7 +1,8 @@
 import { LogError } from '@meup/gateway'
 import { getLastSeq } from './batch.js'
-import { getApiCode, type Nats, requestMs } from './connect.js'
+import { type Nats, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
+import { getApiCode } from './nats-error.js'
 import type { StreamNames } from './streams.js'
 import { removeMessage, type StoredBatch } from './subject-log.js'
 

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import { LogError } from '@meup/gateway'
 import type { JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import { getApiCode } from './connect.js'
 import { streamTexts } from './errors.js'
+import { getApiCode } from './nats-error.js'
 
 /** Changing this number makes existing logs unreachable: it decides in which stream a space is. */
 const shards = 8

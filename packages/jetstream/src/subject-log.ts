@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { LogError, type Row } from '@meup/gateway'
 import type { ConsumerMessages, JetStreamClient, JsMsg, StoredMsg } from '@nats-io/jetstream'
 import { type BatchHead, decodeHead, decodeRows } from './batch.js'
-import { asNatsError, getApiCode, type Nats, promptMs, requestMs } from './connect.js'
+import { type Nats, promptMs, requestMs } from './connect.js'
 import { streamTexts } from './errors.js'
+import { asNatsError, getApiCode } from './nats-error.js'
 import type { StreamNames } from './streams.js'
 
 /** One message of a space's subject, which contains a batch of rows of the log. */
