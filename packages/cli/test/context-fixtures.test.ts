@@ -1,11 +1,11 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { testFoldFixtures } from '../../../test/support/fold-fixtures.js'
-import { Activity } from '../src/view/activity.js'
+import { ActivityFold } from '../src/view/activity-fold.js'
 
 testFoldFixtures('the terminal', {
   knows: { contexts: ['owner', 'state', 'hiddenBy'] },
   read: ({ welcome, envelopes }) => {
-    const activity = new Activity(() => 0)
+    const activity = new ActivityFold(() => 0)
     if (welcome !== undefined) activity.reset(welcome)
     for (const envelope of envelopes) activity.onEnvelope(envelope as AnyEnvelope)
     const thinkers = new Map(activity.thinkers().map((thinker) => [thinker.agent, thinker]))

@@ -1,11 +1,11 @@
 import type { AnyEnvelope } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { SpokenLines } from '../src/render/spoken-lines.js'
-import { Activity } from '../src/view/activity.js'
+import { ActivityFold } from '../src/view/activity-fold.js'
 import { envelope } from './support/turns.js'
 
 test('what happens is told in sentences, without signs and without what cannot be heard', () => {
-  const activity = new Activity()
+  const activity = new ActivityFold()
   const words = new SpokenLines(() => activity.contexts)
   const speak = (each: AnyEnvelope): string[] => {
     activity.onEnvelope(each)

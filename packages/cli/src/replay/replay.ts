@@ -16,7 +16,7 @@ import {
 } from '../lib/output.js'
 import { AgentLines } from '../render/agent-lines.js'
 import { createPrinter } from '../render/conversation.js'
-import { Activity } from '../view/activity.js'
+import { ActivityFold } from '../view/activity-fold.js'
 import { Screen } from '../view/screen.js'
 import { liveSurface, type Surface } from '../view/surface.js'
 import {
@@ -144,7 +144,7 @@ const openReplayScreen = (json: boolean | undefined): ReplayScreen =>
 
 function createLiveScreen(): ReplayScreen {
   const style = getStdoutStyle()
-  const activity = new Activity()
+  const activity = new ActivityFold()
   let showsThoughts = true
   const lines = new AgentLines({
     style,

@@ -6,7 +6,7 @@ import { exitCodes } from '../failure/exit-codes.js'
 import { announceConnection, type ConnectionFlags, createHttpClient, enterSpace } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { getStdoutStyle, isAtTerminal } from '../lib/output.js'
-import { Activity } from '../view/activity.js'
+import { ActivityFold } from '../view/activity-fold.js'
 import { explainAct } from '../why/explanation.js'
 import { formatExplanation } from '../why/format-explanation.js'
 import { readPrograms } from './ps.js'
@@ -45,7 +45,7 @@ export async function top(flags: ConnectionFlags): Promise<void> {
 class TopScreen {
   readonly #space: SpaceClient
   readonly #http: HttpClient
-  readonly #activity = new Activity()
+  readonly #activity = new ActivityFold()
   #monitor: SpaceMonitor | undefined
   #programs: ProgramReports = new Map()
   #selected: string | undefined

@@ -24,7 +24,7 @@ import { AgentLines, type Following } from '../render/agent-lines.js'
 import { AnswerFlow } from '../render/answer-flow.js'
 import { Conversation, type LineRenderer, markLines } from '../render/conversation.js'
 import { SpokenLines, speakLine } from '../render/spoken-lines.js'
-import { Activity } from './activity.js'
+import { ActivityFold } from './activity-fold.js'
 import { InputHistory } from './input-history.js'
 import { Screen } from './screen.js'
 import { liveSurface, plainSurface, type Surface } from './surface.js'
@@ -73,7 +73,7 @@ class ConversationView implements View {
   readonly #options: ViewOptions
   readonly #isLive: boolean
   readonly #style = getStdoutStyle()
-  readonly #activity = new Activity()
+  readonly #activity = new ActivityFold()
   readonly #subscription: Subscription
   readonly #thinking: ThoughtVisibility
   readonly #lines: LineRenderer
@@ -177,7 +177,7 @@ class ConversationView implements View {
   }
 
   past(): LineRenderer {
-    const activity = new Activity()
+    const activity = new ActivityFold()
     const lines = this.#createRenderer(activity)
     return {
       lines: (envelope) => {
@@ -234,7 +234,7 @@ class ConversationView implements View {
     return this.#filter?.includes(envelope) ?? true
   }
 
-  #createRenderer(activity: Activity): LineRenderer {
+  #createRenderer(activity: ActivityFold): LineRenderer {
     const contexts = () => activity.contexts
     if (this.#flags.screenReader) return new SpokenLines(contexts)
     const { time, seq } = this.#flags

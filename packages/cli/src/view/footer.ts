@@ -1,7 +1,7 @@
 import { formatDuration } from '@meup/folds'
 import { aboutCall } from '../render/tool-line.js'
 import { measureWidth, truncate, truncateStart } from '../render/width.js'
-import type { RunningTool, Thinker } from './activity.js'
+import type { RunningTool, Thinker } from './activity-fold.js'
 import { lineEnd, toDisplay } from './pastes.js'
 import type { Footer } from './terminal.js'
 

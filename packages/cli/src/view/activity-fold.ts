@@ -58,8 +58,11 @@ interface Thinking {
 /** Maximum number of remembered calls; the oldest are dropped. */
 const maxTools = 1000
 
-/** Thinking agents, running tool calls and unfinished answers, as of the latest envelope. */
-export class Activity {
+/**
+ * Thinking agents, running tool calls and unfinished answers, as of the latest envelope: for the conversation, `meup top` and
+ * `meup replay`.
+ */
+export class ActivityFold {
   readonly #now: () => number
   readonly #open = new Map<string, Thinking>()
   #space = this.#createView()

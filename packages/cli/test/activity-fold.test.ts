@@ -1,13 +1,13 @@
 import type { WelcomePayload } from '@meup/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Activity } from '../src/view/activity.js'
+import { ActivityFold } from '../src/view/activity-fold.js'
 import { envelope } from './support/turns.js'
 
 let now = 0
-let activity: Activity
+let activity: ActivityFold
 beforeEach(() => {
   now = 1000
-  activity = new Activity(() => now)
+  activity = new ActivityFold(() => now)
 })
 
 const start = (seq: number, from: string, fields: object = {}) =>
