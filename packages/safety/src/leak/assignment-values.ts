@@ -1,15 +1,17 @@
+// For `assignment.ts`: how a name leads to its value.
+
 import type { Span } from '../spans.js'
 import { matchAt } from './detector.js'
 
 /** Minimum characters of a value after a notation that is weak evidence of a value, such as a dash or a blank. */
-export const weak = 16
+export const minWeakValueChars = 16
 
 /** A notation between a name and its value, nearly always on one line, and the minimum characters of a value after it. */
-type Joint = readonly [pattern: RegExp, least: number]
+type Notation = readonly [pattern: RegExp, least: number]
 
 const sign = /[ \t]*[=:!→：]/y
 /** Notations that begin with an assignment sign, such as `=` or `:`. */
-const assigned: readonly Joint[] = [
+const assigned: readonly Notation[] = [
   // `name: string = "…"`, `name := …`, `name => …`
   [
     /[ \t]*(?:=>|:=|→|：|!?={1,3}|:[ \t]*[>|][-+]?[ \t]*\n\s*|:(?:[ \t]*[\w.<>[\]]+[ \t]*=(?=[ \t]*["'`\w]))?)[ \t]*/y,
@@ -20,7 +22,7 @@ const assigned: readonly Joint[] = [
 ]
 
 /** Notations that begin without an assignment sign. */
-const said: readonly Joint[] = [
+const said: readonly Notation[] = [
   [/[ \t]*(?:->|\?=)[ \t]*|[はが은는「：\s]{1,3}(?<=「)/y, 12],
   // `process.env.NAME ?? '…'`
   [/[ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])|\}?"?\][ \t]*(?:\?\?|\|\|)[ \t]*(?=["'`])/y, 12],
@@ -46,14 +48,14 @@ const said: readonly Joint[] = [
   ],
   [
     /[ \t]+(?:[^\n:=.]{1,60}?[ \t]+)?(?:is|was|are|to|as|will be|lautet|ist|est|es|è|é|jest)(?:[ \t]+(?:now|jetzt|(?:changed|set|reset|rotated) to|replaced (?:by|with)))?:?[ \t]+/iy,
-    weak,
+    minWeakValueChars,
   ],
-  [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, weak],
-  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, weak],
+  [/[ \t][^\n:=.]{1,40}[ \t]?:[ \t]+/y, minWeakValueChars],
+  [/[ \t]+[-–—][ \t]+|[ \t]+(?:[5-9][ \t]+)?|-(?=[\w+/-]{16,}={0,2}(?:["'`\s]|$))/y, minWeakValueChars],
 ]
 
 /** Lists the notations that may lead from a name, which ends at `at`, to its value. */
-export const jointsAt = (text: string, at: number): readonly Joint[] =>
+export const notationsAt = (text: string, at: number): readonly Notation[] =>
   matchAt(sign, text, at) === undefined ? said : assigned
 
 /**
@@ -130,8 +132,8 @@ function cellsBelow(text: string, from: number): readonly Span[] {
   const isRuled = ruler.test(rows[0] ?? '')
   if (!isRuled && (separator === '|' || columns.length < 3 || !columns.every((each) => heading.test(each))))
     return []
-  const lead = `(?:[^${separator}]*[${separator}]){${column}}[\\s"\`*]*`
-  const cell = new RegExp(`^(${lead})([^\\s"\`*|${separator}]*)`)
+  const cellsBefore = `(?:[^${separator}]*[${separator}]){${column}}[\\s"\`*]*`
+  const cell = new RegExp(`^(${cellsBefore})([^\\s"\`*|${separator}]*)`)
   const fewest = isRuled ? 2 : columns.length
   const cells: Span[] = []
   let at = behind + 1 + (isRuled ? (rows.shift() ?? '').length + 1 : 0)

@@ -1,5 +1,11 @@
 import { charSet, charSetExcept, findStretches, type Span } from '../spans.js'
-import { assignedValueAt, jointsAt, startOfLine, valuesBelow, weak } from './assignment-values.js'
+import {
+  assignedValueAt,
+  minWeakValueChars,
+  notationsAt,
+  startOfLine,
+  valuesBelow,
+} from './assignment-values.js'
 import { type Detector, matchAt } from './detector.js'
 import { isPhrase, looksBegun, looksMadeUp, looksRandom, looksTyped } from './looks.js'
 
@@ -136,7 +142,7 @@ const passwords: Kind = {
     'wachtwoord',
   ],
   isSecret({ value, least, isQuoted }) {
-    if (least >= weak && !isQuoted) return looksTyped(value)
+    if (least >= minWeakValueChars && !isQuoted) return looksTyped(value)
     return value.includes(' ') ? isQuoted && isPhrase(value) : looksMadeUp(value)
   },
 }
@@ -148,7 +154,10 @@ const secrets: Kind = {
   words: ['secret', 'credential', 'credentials'],
   maybeHarmless: true,
   isSecret: ({ value, least, isQuoted }) =>
-    least < weak && (isQuoted || !/[-_./]/.test(value)) && !/\s/.test(value) && looksMadeUp(value),
+    least < minWeakValueChars &&
+    (isQuoted || !/[-_./]/.test(value)) &&
+    !/\s/.test(value) &&
+    looksMadeUp(value),
 }
 
 /** Detects values that look secret next to the name of a secret. */
@@ -237,8 +246,8 @@ function goesOn(text: string, from: number, end: number): boolean {
 }
 
 function secretsBehind(text: string, from: number, longest: number, isSecret: IsSecret): readonly Span[] {
-  for (const [joint, least] of jointsAt(text, from)) {
-    const at = matchAt(joint, text, from)
+  for (const [notation, least] of notationsAt(text, from)) {
+    const at = matchAt(notation, text, from)
     const value = at === undefined ? undefined : assignedValueAt(text, at, longest)
     if (value !== undefined && isSecret(value, least, value.isQuoted)) return [value]
   }
@@ -250,5 +259,5 @@ function secretsBefore(text: string, to: number, isSecret: IsSecret): readonly S
   if (given === undefined || fingerprint.test(given)) return []
   const start = text.lastIndexOf(given, to)
   const value = { start, end: start + given.length }
-  return isSecret(value, weak, true) ? [value] : []
+  return isSecret(value, minWeakValueChars, true) ? [value] : []
 }
