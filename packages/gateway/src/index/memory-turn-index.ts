@@ -27,7 +27,10 @@ interface StoredMark extends StoredPlace {
 /** Maximum number of marks that one call of `prune` removes. */
 const removedAtOnce = 20_000
 
-/** The turn index of a log in memory. It gives the same results as the index in a file. */
+/**
+ * The turn index of a log in memory. Its methods are those of `SqliteTurnIndex`, which documents them;
+ * memory-turn-index.test.ts keeps their results equal.
+ */
 export class MemoryTurnIndex implements TurnIndex {
   readonly #epoch: string
   #assigner: Assigner
