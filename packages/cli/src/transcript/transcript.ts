@@ -1,5 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename } from 'node:path'
 import { compileTurn, type LogEntry, renderDiff, renderFull, renderLog } from '@meup/agent-sdk/transcript'
 import {
   type EntryFilter,
@@ -10,18 +9,21 @@ import {
   TranscriptFile,
 } from '@meup/agent-sdk/transcript/file'
 import { formatDuration, inlineJson, onOneLine } from '@meup/folds'
-import { ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { askConfirmation, canAsk } from '../lib/confirm.js'
-import { createHttpClient } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { print, printJson, printNotice } from '../lib/output.js'
-import { unknownNameError } from '../lib/unknown-name.js'
+import {
+  eachFile,
+  findFiles,
+  getTurn,
+  metadataOf,
+  type TranscriptSelection,
+  withCommit,
+} from './find-commits.js'
 
 /** Flags that select transcripts, and `--json`. */
-export interface Flags {
-  readonly folder?: string
-  readonly agent?: string
+export interface Flags extends TranscriptSelection {
   readonly json?: boolean
 }
 
@@ -67,89 +69,6 @@ async function confirmAddress(address: string): Promise<boolean> {
   const shown = onOneLine(address)
   if (canAsk()) return askConfirmation(`Send the prompts of this turn to ${shown}, without a key?`)
   throw new UsageError('leaving_prompts', { url: shown })
-}
-
-type Visit<Result> = (file: TranscriptFile, agent: string) => Result
-
-/** Visits all selected transcripts; an unreadable file does not prevent reading the others. */
-async function eachFile(flags: Flags, visit: Visit<void>): Promise<void> {
-  for (const path of findFiles(flags)) {
-    const agent = basename(path, '.db')
-    let file: TranscriptFile | undefined
-    try {
-      file = await TranscriptFile.read(path)
-      visit(file, agent)
-    } catch (error) {
-      process.exitCode = exitCodes.error
-      printNotice(`${agent}: ${formatError(error)}`)
-    } finally {
-      file?.close()
-    }
-  }
-}
-
-function findFiles({ folder = findFolder(), agent }: Flags): string[] {
-  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
-  if (names.length === 0) throw new UsageError('no_transcripts', { folder })
-  const chosen = agent === undefined ? names.sort() : names.filter((name) => name === `${agent}.db`)
-  if (chosen.length > 0) return chosen.map((name) => join(folder, name))
-  const agents = names.map((name) => basename(name, '.db'))
-  throw unknownNameError('transcript of', String(agent), agents)
-}
-
-function findFolder(): string {
-  for (let at = process.cwd(); ; at = dirname(at)) {
-    const folder = join(at, '.meup/transcripts')
-    if (existsSync(folder)) return folder
-    if (at === dirname(at)) return resolve('.meup/transcripts')
-  }
-}
-
-type ActOnCommit = (file: TranscriptFile, entry: KeptEntry, agent: string) => void | Promise<void>
-
-/** Finds a commit in all transcripts, by its hash or by an envelope that it caused. */
-async function withCommit(flags: Flags, name: string, act: ActOnCommit): Promise<void> {
-  if (await tryCommit(flags, name, act)) return
-  const id = await findEnvelopeId(name)
-  if (id !== undefined && (await tryCommit(flags, id, act))) return
-  throw new UsageError('not_in_transcripts', { name })
-}
-
-/** Resolves `#seq` or the beginning of an id to an envelope's id, if the space of this folder is running. */
-async function findEnvelopeId(ref: string): Promise<string | undefined> {
-  try {
-    return (await createHttpClient({}).readEnvelope(ref)).id
-  } catch (error) {
-    if (error instanceof ProtocolError && error.code === 'invalid_request') throw error
-    // Not an error: transcripts can be read without a gateway.
-    return undefined
-  }
-}
-
-async function tryCommit(flags: Flags, name: string, act: ActOnCommit): Promise<boolean> {
-  for (const path of findFiles(flags)) {
-    const file = await TranscriptFile.read(path)
-    try {
-      const found = file.find(name)
-      if (found === 'several') throw new UsageError('ambiguous_hash', { start: name })
-      if (found === undefined) continue
-      await act(file, found, basename(path, '.db'))
-      return true
-    } finally {
-      file.close()
-    }
-  }
-  return false
-}
-
-const metadataOf = ({ commit }: LogEntry): Readonly<Record<string, unknown>> => commit.metadata ?? {}
-
-/** All commits of the turn that a commit belongs to. */
-function getTurn(file: TranscriptFile, entry: KeptEntry): readonly KeptEntry[] {
-  const { turn, context } = metadataOf(entry)
-  if (typeof turn !== 'string') return [entry]
-  // Compares the context too: a question that was answered again after a restart has several contexts.
-  return file.entries({ turn }).filter((each) => metadataOf(each).context === context)
 }
 
 /** The commits to compare: one request and its response for a hash, otherwise the whole turn. */
