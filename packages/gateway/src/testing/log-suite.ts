@@ -13,8 +13,9 @@ import {
   type WithLog,
 } from './log-fixtures.js'
 import { describeAppend } from './log-suite-append.js'
+import { describeCheckpoint } from './log-suite-checkpoint.js'
 import { describeErase } from './log-suite-erase.js'
-import { describeCheckpoint, describePrune } from './log-suite-prune.js'
+import { describePrune } from './log-suite-prune.js'
 import { describeFind, describeRead } from './log-suite-read.js'
 
 export type { StoreUnderTest }
