@@ -1,21 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { join, relative, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { HttpBindings } from '@hono/node-server'
 import { yieldIfBusy } from '../core/yielding.js'
 import type { Gateway } from '../host/gateway.js'
 import { createMetrics, lazily } from '../host/metrics.js'
 import type { HttpAppOptions } from '../http/app.js'
-import type { PageFile, PageFiles } from '../http/page.js'
 import type { RouteModule } from '../http/route.js'
 import { type Logger, silent } from '../ports/logger.js'
 import { getRemoteAddress } from './address.js'
 import { createHostCheck } from './host-names.js'
 import { IdleTimeout, PendingConnections } from './pending-connections.js'
+import { readPageFiles } from './read-page-files.js'
 import { WsServer } from './ws-server.js'
 
 export interface ServeOptions {
@@ -88,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     origins,
     ...(checkHost && { checkHost }),
     eventHeartbeatMs,
-    ...(page && { page: readPage(page) }),
+    ...(page && { page: readPageFiles(page) }),
     metrics: metrics.read,
     getRemoteAddress: ({ env }) =>
       getRemoteAddress((env as HttpBindings).incoming as IncomingMessage, trustProxy),
@@ -173,39 +168,3 @@ async function loadApp(
   ])
   return getRequestListener(createHttpApp({ ...options, modules }).fetch)
 }
-
-const contentTypes: Readonly<Record<string, string>> = {
-  css: 'text/css; charset=utf-8',
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-}
-const indexFile = 'index.html'
-const hashedFolder = 'assets/'
-
-/** Reads a built page into memory, so that requests cannot reach other files. Throws if the folder has no index. */
-function readPage(directory: URL): PageFiles {
-  const folder = fileURLToPath(directory)
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && getContentType(entry.name) !== undefined)
-    .map((entry) => join(entry.parentPath, entry.name))
-  const page = new Map(files.map((file) => read(file, relative(folder, file).split(sep).join('/'))))
-  if (!page.has('/')) throw new Error(`${folder} has no ${indexFile}. Build the page first.`)
-  return page
-}
-
-function read(file: string, path: string): [path: string, file: PageFile] {
-  const body = new Uint8Array(readFileSync(file))
-  const type = getContentType(path) ?? ''
-  const gzipped = lazily(() => compress(body))
-  return [
-    path === indexFile ? '/' : `/${path}`,
-    { type, body, gzipped, isHashed: path.startsWith(hashedFolder) },
-  ]
-}
-
-const compress = async (body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
-  new Uint8Array(await promisify(gzip)(body, { level: 9 }))
-
-const getContentType = (name: string): string | undefined =>
-  contentTypes[name.slice(name.lastIndexOf('.') + 1)]
