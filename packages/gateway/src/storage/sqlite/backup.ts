@@ -6,11 +6,11 @@ import { getChainStart } from '../../log/chain.js'
 import { ChainVerifier } from '../../log/chain-verifier.js'
 import { LogError, logTexts } from '../../log/error.js'
 import { loadSqlite } from '../../log/sqlite-driver.js'
-import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
 import { readSnapshot } from './pruning.js'
 import { columns, fromStored, type StoredRow } from './rows.js'
 import { knownVersion } from './schema.js'
+import { asLogError } from './sqlite-error.js'
 
 /** The log of one space in a file. */
 export interface CopiedLog {

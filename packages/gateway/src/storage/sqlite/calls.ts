@@ -1,10 +1,10 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { LogError } from '../../log/error.js'
 import type { Checkpoint, Snapshot } from '../../ports/envelope-log.js'
-import { asLogError } from './failure.js'
 import type { Durability, FileRole } from './files.js'
 import type { Packed, PackedBatch } from './pack.js'
 import type { Range } from './rows.js'
+import { asLogError } from './sqlite-error.js'
 
 export interface WriterOptions {
   readonly path: string

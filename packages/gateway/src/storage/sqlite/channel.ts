@@ -1,7 +1,7 @@
 import { type Transferable, Worker } from 'node:worker_threads'
 import { LogError, logTexts } from '../../log/error.js'
 import type { Callable, Reply } from './calls.js'
-import { asLogError } from './failure.js'
+import { asLogError } from './sqlite-error.js'
 
 interface Waiting {
   readonly resolve: (result: unknown) => void

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import type Database from 'better-sqlite3'
 import { LogError, logTexts } from '../../log/error.js'
 import { loadSqlite } from '../../log/sqlite-driver.js'
-import { isBusy } from './failure.js'
 import { establishSchema } from './schema.js'
+import { isBusy } from './sqlite-error.js'
 
 /** An appended batch survives a crash of the process, or also a power failure. */
 export type Durability = 'process' | 'power'

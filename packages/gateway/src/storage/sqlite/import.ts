@@ -5,10 +5,10 @@ import { encodeHead, toDraft } from '../../log/entries.js'
 import { LogError, logTexts } from '../../log/error.js'
 import type { DraftEntry } from '../../ports/envelope-log.js'
 import type { OpenedSpace } from './calls.js'
-import { asLogError } from './failure.js'
 import { lock, openForWriting } from './files.js'
 import { ChainWriter } from './log-file.js'
 import { storable } from './rows.js'
+import { asLogError } from './sqlite-error.js'
 
 export interface ImportOptions {
   /** The file of the log, created if missing. It may contain other spaces. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { loadSqlite } from '../../log/sqlite-driver.js'
-import { asLogError, isBusy } from './failure.js'
 import { openForReading } from './files.js'
 import { currentVersion, knownVersion } from './schema.js'
+import { asLogError, isBusy } from './sqlite-error.js'
 
 /** The content of a log file, and whether a gateway has it open. */
 export interface LogReport {

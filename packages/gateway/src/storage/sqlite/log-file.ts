@@ -3,10 +3,10 @@ import { nanoid } from 'nanoid'
 import { genesis, roomForHashes, type Seal, sealDraft } from '../../log/chain.js'
 import { duplicateIdError, gapError, LogError } from '../../log/error.js'
 import type { OpenedSpace, WriterOptions } from './calls.js'
-import { isBusy, isRepeatedId } from './failure.js'
 import { openForWriting } from './files.js'
 import { Pruning, readSnapshot } from './pruning.js'
 import { columns, type Storable, type StoredRow } from './rows.js'
+import { isBusy, isRepeatedId } from './sqlite-error.js'
 
 /** An open connection, and the objects that keep prepared statements and cached state for it. */
 interface Opened {

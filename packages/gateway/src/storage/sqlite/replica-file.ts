@@ -2,9 +2,9 @@ import type { Checkpoint, Row, Snapshot } from '../../ports/envelope-log.js'
 import type { ReaderCalls } from './calls.js'
 import { Channel } from './channel.js'
 import { untilEmptied } from './erasing.js'
-import { asLogError } from './failure.js'
 import { type Packed, packPage, unpackPage } from './pack.js'
 import { type Lookup, lookupIn, type Range } from './rows.js'
+import { asLogError } from './sqlite-error.js'
 
 export interface ReplicaOptions {
   readonly path: string

@@ -7,7 +7,6 @@ import type { Row, Snapshot } from '../../ports/envelope-log.js'
 import { portOfThread, reply, type ThreadCall } from './calls.js'
 import { keepCheckpoint } from './checkpoint-table.js'
 import { eraseRows } from './erasing.js'
-import { isRepeatedId } from './failure.js'
 import { emptyWal, lock } from './files.js'
 import { createTidier, LogFile } from './log-file.js'
 import { unpackPage } from './pack.js'
@@ -15,6 +14,7 @@ import { readSnapshot } from './pruning.js'
 import type { ReplicaCalls, ReplicaOptions, ReplicaSpace } from './replica-file.js'
 import { columns, toJsonColumn } from './rows.js'
 import { rewriteVersion } from './schema.js'
+import { isRepeatedId } from './sqlite-error.js'
 
 const port = portOfThread()
 port.postMessage([reply(0, () => start(workerData))])

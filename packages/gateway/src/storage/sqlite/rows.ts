@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3'
 import { createHeading, createRow, type Fields } from '../../log/entries.js'
 import { LogError, logTexts } from '../../log/error.js'
 import type { DraftEntry, Entry, Filter, Heading, Row, RowPart } from '../../ports/envelope-log.js'
-import { asLogError } from './failure.js'
 import { openForReading } from './files.js'
+import { asLogError } from './sqlite-error.js'
 
 /** The rows to read, and which parts. */
 export interface Range {

@@ -3,10 +3,10 @@ import type { DraftEntry, EnvelopeLog, Heading } from '../../ports/envelope-log.
 import type { ReaderCalls, WriterCalls } from './calls.js'
 import type { Channel } from './channel.js'
 import { untilEmptied } from './erasing.js'
-import { asLogError, isBusy } from './failure.js'
 import { LogFile } from './log-file.js'
 import { type Packed, packBatch, unpackPage } from './pack.js'
 import { type Lookup, lookupThrough, type Range, storable } from './rows.js'
+import { asLogError, isBusy } from './sqlite-error.js'
 
 export interface Threads {
   readonly writer: Channel<WriterCalls>

@@ -3,9 +3,9 @@ import type { LogStore } from '../../ports/envelope-log.js'
 import { logStore } from '../log-store.js'
 import type { ReaderCalls, WriterCalls, WriterOptions } from './calls.js'
 import { Channel } from './channel.js'
-import { asLogError } from './failure.js'
 import type { Durability } from './files.js'
 import { type Lookup, lookupIn } from './rows.js'
+import { asLogError } from './sqlite-error.js'
 import { InlineWriter, openSqliteLog, type Threads } from './sqlite-log.js'
 
 interface SqliteStoreOptions {

@@ -10,12 +10,12 @@ import {
 } from './calls.js'
 import { keepCheckpoint, readCheckpoint } from './checkpoint-table.js'
 import { eraseRows } from './erasing.js'
-import { asLogError } from './failure.js'
 import { emptyWal, foldWal, lock } from './files.js'
 import { createTidier, LogFile } from './log-file.js'
 import { rowsIn, unpackBatch } from './pack.js'
 import { createPageReader } from './pages.js'
 import { rewriteVersion } from './schema.js'
+import { asLogError } from './sqlite-error.js'
 
 type WriterCall = ThreadCall<WriterCalls>
 type Append = Extract<WriterCall, { name: 'append' }>
