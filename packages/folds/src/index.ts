@@ -115,6 +115,7 @@ export * from './transcript.js'
 export { Assigner, type AssignSnapshot } from './turns/assign.js'
 export { FoldedTurn, type FoldTurnOptions } from './turns/fold-turn.js'
 export { type Assigned, type Beginning, endingRoles, type Mark, Role } from './turns/marks.js'
+export * from './turns/reasoning-event.js'
 export type {
   Outcome,
   Run,
