@@ -1,10 +1,8 @@
 import type { OnElicitation } from '@meup/agent-sdk/internal'
-import type { McpRequestPayload } from '@meup/protocol'
 import {
   type ElicitRequestFormParams,
   inputRequired,
   inputResponse,
-  type LoggingLevel,
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
@@ -13,6 +11,7 @@ import { serveError } from '../errors.js'
 import { failureResult, relayedResult, type ToolOutcome, type ToUri } from '../results.js'
 import type { Era, ResumeState, SpaceService } from '../service.js'
 import { ClientCall, type Start } from './calls.js'
+import { createLogForwarder, createProgressReporter } from './client-notifications.js'
 import type { TaskStart, TaskWork } from './tasks.js'
 
 /** Milliseconds that a user gets to fill in a form. */
@@ -109,48 +108,3 @@ export const askNow =
     const { action, content } = await server.request(request, { signal, timeout: formTimeoutMs, ...related })
     return { action, ...(content && { content }) }
   }
-
-interface Report {
-  readonly progress: number
-  readonly total?: number
-  readonly message?: string
-}
-
-/** Creates a function that reports progress to the client; `undefined` if the client does not want progress. */
-export function createProgressReporter(
-  { mcpReq }: ServerContext,
-  log: (line: string) => void,
-): ((report: Report) => void) | undefined {
-  const progressToken = mcpReq._meta?.progressToken
-  if (progressToken === undefined) return undefined
-  return (report) => {
-    mcpReq
-      .notify({ method: 'notifications/progress', params: { progressToken, ...report } })
-      .catch((error: Error) => log(`progress could not be sent: ${error.message}`))
-  }
-}
-
-const levels: ReadonlySet<unknown> = new Set<LoggingLevel>([
-  'debug',
-  'info',
-  'notice',
-  'warning',
-  'error',
-  'critical',
-  'alert',
-  'emergency',
-])
-
-/** Creates a function that forwards log messages about a call to the client. The SDK filters them by the client's level. */
-function createLogForwarder(
-  { mcpReq }: ServerContext,
-  log: (line: string) => void,
-): (notification: McpRequestPayload) => void {
-  return ({ method, params = {} }) => {
-    const { level, data, logger } = params
-    if (method !== 'notifications/message' || !levels.has(level)) return
-    mcpReq
-      .log(level as LoggingLevel, data, typeof logger === 'string' ? logger : undefined)
-      .catch((error: Error) => log(`a log message could not be sent: ${error.message}`))
-  }
-}

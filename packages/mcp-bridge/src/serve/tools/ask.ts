@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { ClientApprovals } from '../approvals/client-approvals.js'
-import { createProgressReporter } from '../calls/follow-call.js'
+import { createProgressReporter } from '../calls/client-notifications.js'
 import type { TaskStart, TaskWork } from '../calls/tasks.js'
 import { serveError } from '../errors.js'
 import { createAskResult } from '../offers/resources.js'
