@@ -7,7 +7,7 @@ import { Markdown, PlainText } from '../shared/markdown.js'
 import { Chip, CopyButton, Name } from '../shared/parts.js'
 import { useSpace } from '../shared/use-space.js'
 import { WhyButton } from '../why/why-button.js'
-import { toCancel } from '../write/take-back.js'
+import { toCancel } from '../write/cancel-message.js'
 import { Asked } from './asked.js'
 
 /** The text of a message, or of one part of it. */
