@@ -14,7 +14,7 @@ import {
 } from '../../model/index.js'
 import { useNow } from '../shared/hooks.js'
 import { Name, SearchField } from '../shared/parts.js'
-import { tableRoles } from '../shared/row-props.js'
+import { tableRoles } from '../shared/table-roles.js'
 import { costText, countTokens, tokensText } from '../shared/totals-text.js'
 import { useSpace } from '../shared/use-space.js'
 
