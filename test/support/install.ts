@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync 
 import { mkdtemp, readdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { findExecutable } from '../../packages/cli/src/lib/executables.js'
+import { findExecutable } from '../../packages/cli/src/lib/find-executable.js'
 import { repositoryRoot } from './files.js'
 
 const run = promisify(execFile)

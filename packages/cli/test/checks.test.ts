@@ -17,7 +17,7 @@ import { testSpaceConfig, testToken } from '@meup/gateway/testing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { logPath } from '../src/config/storage.js'
 import { createToken, ensureTokens } from '../src/config/tokens.js'
-import { findExecutable } from '../src/lib/executables.js'
+import { findExecutable } from '../src/lib/find-executable.js'
 import { writeGatewayFile } from '../src/lib/running-gateway.js'
 import {
   clockCheck,

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ownCommand } from '../src/lib/executables.js'
+import { ownCommand } from '../src/lib/own-command.js'
 import { folderWith } from './support/folder.js'
 
 function withCommand(folder: string): string {
