@@ -1,3 +1,5 @@
+// The remembered conversation before a turn: its limits, and its forms for models.
+
 import type { TranscriptMessage } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import { frameMessage } from './frame-message.js'

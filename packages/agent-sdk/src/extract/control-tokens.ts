@@ -1,3 +1,5 @@
+// Tokens of chat templates, which some servers leave in the texts of a model.
+
 /** Beginnings of messages with an answer in the format of gpt-oss. Answers and thoughts end with the same token. */
 export const answerHeaders = [
   '<|start|>assistant',
