@@ -2,7 +2,7 @@ import { head } from '@meup/folds'
 
 const maxAnswerChars = 250_000
 
-/** Collects the text of an answer up to the size limit of an envelope. */
+/** Collects the text of an answer, up to `maxAnswerChars` and to the bytes that an envelope has room for. */
 export class AnswerText {
   readonly #maxBytes: number
   #text = ''
@@ -19,7 +19,7 @@ export class AnswerText {
     return this.#text.trim() === ''
   }
 
-  /** Whether text was cut off because of a limit. */
+  /** Whether text was cut off because of one of the limits. Later text is dropped. */
   get isFull(): boolean {
     return this.#isFull
   }
@@ -45,6 +45,7 @@ export class AnswerText {
     this.#text = ''
     this.#bytes = 0
     this.#messageId = undefined
+    this.#isFull = false
   }
 
   toString(): string {

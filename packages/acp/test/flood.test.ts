@@ -25,6 +25,13 @@ describe('what is kept of an agent is bounded', () => {
     expect(Buffer.byteLength(JSON.stringify(text.toString()))).toBeGreaterThan(9900)
   })
 
+  test('the text of an answer, anew once it is cleared', () => {
+    const text = new AnswerText(10)
+    text.add('more than ten bytes')
+    text.clear()
+    expect([text.isFull, text.add('again')]).toEqual([false, 'again'])
+  })
+
   test.each([
     ['thoughts', (log: RunLog) => log.push('a thought '.repeat(1000))],
     ['texts before calls', (log: RunLog) => log.say('a text '.repeat(1000))],
