@@ -40,9 +40,17 @@ export const safety: readonly Mutant[] = [
   {
     package: 'protocol',
     function: 'getPrecedingTexts',
-    replace: 'isSameTail(own, all) ? [own] : [own, all]',
+    replace: 'isSameTail(own, all) ? [own] : [own, { ...all, isOtherField: true }]',
     by: '[own]',
     tests: ['protocol/test/envelope-guard.test.ts'],
+  },
+  // A thought that names a token masks the ids in other fields.
+  {
+    package: safetyPackage,
+    function: 'compileFinder',
+    replace: 'if (isOtherField && areLabelled[rank] === true) return',
+    by: '',
+    tests: ['packages/safety/test/split.test.ts'],
   },
   // A text that a policy blocks is not withheld.
   {

@@ -41,7 +41,7 @@ export function addAudit(program: Command): void {
     .option('--limit <count>', 'only the last ones, up to this number', '100')
     .addHelpText(
       'after',
-      '\nHow a proposal was decided and how a turn ended are no steps: see meup why and meup reasoning.',
+      '\nHow a proposal was decided and how a turn ended are not steps: see meup why and meup reasoning.',
     )
     .action(async ({ limit, ...flags }: TrailFlags & { limit: string }) => {
       const maxSteps = parseCount(limit, '--limit')
