@@ -1,8 +1,8 @@
 import type { Mutant } from './mutant.js'
 
 /**
- * Wrong edits of capabilities (meaning and coverage), and of parsing before decisions. The comment of each says what goes
- * wrong.
+ * Wrong edits of capabilities (what they match, and whether one includes another), and of the parsing of envelopes before their
+ * rights are checked. The comment of each says what goes wrong.
  */
 export const capabilities: readonly Mutant[] = [
   // The exclusion in `['read_*', '!read_secret*']` is ignored.

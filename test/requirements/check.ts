@@ -10,7 +10,7 @@ import { knownFailures } from '../known-failures.js'
 import { isRequirementId, requirements } from '../requirements.js'
 import { outcomesFolder, type RequirementOutcome } from '../support/reporter.js'
 
-/** Lists the requirements that are not shown, and the known failures that are, one per line. */
+/** Lists, one per line, the requirements that are not shown, and the known failures that have a test. */
 export function unshown(
   outcomes: readonly RequirementOutcome[],
   excused: Readonly<Record<string, string>>,

@@ -14,7 +14,7 @@ export interface Match {
 const maxSearchedChars = 200_000
 /** Maximum characters of a snippet, and of its part before the first word. */
 const [maxSnippetChars, maxBeforeChars] = [200, 60]
-/** Characters around the first word that are masked before the snippet is cut. */
+/** Characters on each side of the first word in which secrets are masked. Only then is the snippet cut: a cut secret is not found. */
 const aroundChars = 2000
 
 /** Finds envelopes that contain all words of a query, ignoring case. */

@@ -153,7 +153,7 @@ export class Marking {
     this.#index++
   }
 
-  /** Returns the effects of the envelope, in the order of `Assigned.marks`, and resets for the next envelope. */
+  /** Returns the effects of the envelope, those that end calls first, and resets for the next envelope. */
   done(at: string): Assigned {
     if (this.#marks.length === 0) return unassigned
     const marks = this.#marks

@@ -111,7 +111,7 @@ class Search {
   #addById(id: string): void {
     const envelope = this.#log.get(id)
     if (envelope === undefined || isNotification(envelope.payload)) return
-    // The heading of a decision does not show whether it is about a cause, so read the decision itself.
+    // The heading of a decision, which the scan reads, does not show whether it is about a cause, so read the decision itself.
     if (envelope.kind === Kind.systemDecision && !this.#named.has(id) && !this.#concerns(envelope)) return
     this.#add(envelope)
   }

@@ -164,7 +164,7 @@ interface Change {
  * is judged at its place in the log, and never by an envelope that may fail to commit.
  */
 export class HiddenRuns {
-  /** Increases with each applied change, because it may change the audience of logged thoughts. */
+  /** Increases with each applied change. Caches of the audience of logged thoughts are then outdated. */
   version = 0
   readonly #hidden: Map<string, Hiding>
   #changes: Change[] = []

@@ -65,9 +65,7 @@ const probeMs = 3000
 const olderTransport =
   'speaks the older HTTP+SSE transport of revision 2024-11-05. Ask for its address for Streamable HTTP'
 
-/**
- * Whether the server only supports the older HTTP+SSE transport: it answers GET with an event stream, and does not accept POST.
- */
+/** Whether a server that has refused a POST speaks the older HTTP+SSE transport: it answers GET with an event stream. */
 async function speaksHttpSse(url: URL, headers: Readonly<Record<string, string>>): Promise<boolean> {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), probeMs)

@@ -243,7 +243,8 @@ export function compileKeywords(detectors: readonly Pick<Detector, 'words' | 're
     ranks = []
     blankAt = -1
     let seen = 0
-    // Continues beyond the end of the text, with class 0, because a keyword is looked up after its third character.
+    // Continues two characters beyond the end of the text, with class 0: a lookup takes three characters, and a keyword of one or
+    // two may be at the end.
     for (let at = 0; at < text.length + looked - 1; at++) {
       seen = ((seen << bits) | classAt(text, at)) & mask
       if ((((isBegun[seen >> 5] as number) >>> (seen & 31)) & 1) === 1)

@@ -1,7 +1,7 @@
 import { correlations, Kind, namespaceOf } from '@meup/protocol'
 import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 
-/** Kinds whose recipients default to the participants of the run. */
+/** Kinds whose recipients default to the audience of the run, or of the private question that they are about. */
 const isSpoken = (kind: string): boolean =>
   namespaceOf(kind) === 'reasoning' || kind === Kind.chat || kind === Kind.chatDelta
 
