@@ -5,6 +5,7 @@ import { type AnyEnvelope, type Capability, Kind } from '@meup/protocol'
 import { Type } from '@sinclair/typebox'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { timeoutError } from '../src/client/errors.js'
+import { watchComplaints } from './support/complaints.js'
 import { eventually } from './support/eventually.js'
 import { recordEnvelopes } from './support/record-envelopes.js'
 
@@ -337,6 +338,61 @@ describe('a turn', () => {
     )
     await over
     await eventually(() => expect(ana.runs).toEqual([]))
+  })
+})
+
+describe('a turn that ends without a reply', () => {
+  const silent = thinking(() => Promise.resolve())
+
+  test('is reported in the output of the agent', async () => {
+    const complaints = watchComplaints()
+    const at = await here(silent)
+    const { id } = await at.ana.chat('Why?', { to: ['bot'] })
+    await eventually(() => expect(complaints()).toHaveLength(1))
+    expect(complaints()).toEqual([[expect.stringMatching(/^a turn ended without a reply: ana .*turn\.reply/)]])
+    expect(complaints()[0]).toEqual([expect.stringContaining(id)])
+    expect(at.errors).toEqual([])
+  })
+
+  test('is reported in a loop too', async () => {
+    const complaints = watchComplaints()
+    const space = await createTestSpace({ participants: { ana: ['*'], bot: core } })
+    onTestFinished(() => space.close())
+    const [ana, bot] = [await space.join('ana'), await space.join('bot')]
+    void (async () => {
+      for await (const turn of bot.turns()) await turn.reason('Looking', () => 'It is 5')
+    })()
+    await ana.chat('Why?')
+    await eventually(() => expect(complaints()).toHaveLength(1))
+  })
+
+  test.for<[name: string, handler: Handler, options?: TurnOptions, to?: string]>([
+    ['was acknowledged', (turn) => turn.acknowledge()],
+    ['was handed over', (turn) => turn.handOver('ben')],
+    [
+      'was answered with a chat',
+      ({ space, trigger }) => space.chat('Yes.', { to: ['ana'], correlationId: trigger.id }),
+    ],
+    ['was for another', silent, { answers: 'all' }, 'ben'],
+  ])('is not reported if it %s', async ([, handler, options, desk]) => {
+    const complaints = watchComplaints()
+    const participants = { ana: ['*'], ben: ['*'], bot: core } as const
+    const space = await createTestSpace({ participants, ...(desk && { frontDesk: desk }) })
+    onTestFinished(() => space.close())
+    const [ana, bot] = [await space.join('ana'), await space.join('bot')]
+    const ended: string[] = []
+    void bot.answer(
+      async (turn) => {
+        if (turn.text === 'last') await turn.reply('Done.')
+        else await handler(turn)
+        ended.push(turn.text)
+      },
+      { ...options, concurrency: 1 },
+    )
+    await ana.chat('Why?', desk === undefined ? { to: ['bot'] } : {})
+    await ana.ask('last', { to: ['bot'] })
+    expect(ended).toContain('Why?')
+    expect(complaints()).toEqual([])
   })
 })
 

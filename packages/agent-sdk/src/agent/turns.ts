@@ -1,4 +1,4 @@
-import { cut } from '@meup/folds'
+import { cut, isAnswerTo, isHandOver } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -77,6 +77,8 @@ export class ClientTurn implements Turn {
   /** Ids of the messages that the reply answers. */
   readonly #asked: string[]
   #isAnswered = false
+  /** Set by an own envelope in the log that answers the trigger, acknowledges it, or hands it over, however it was sent. */
+  #isHandled = false
   /** Settles when the answer that is being sent is in the log or refused. */
   #answering: Promise<unknown> | undefined
   readonly #live = new Set<LiveText>()
@@ -122,8 +124,22 @@ export class ClientTurn implements Turn {
     return { messages: toHistoryMessages(messages, this.space.id), text: toText(messages) }
   }
 
+  /** Whether the asker can expect a reply that was neither sent nor shown to be missing. */
+  get isUnanswered(): boolean {
+    const isOver = this.#isWithdrawn || this.signal.aborted || this.space.ended !== undefined
+    return !this.#isAnswered && !this.#isHandled && !isOver
+  }
+
   abort(reason: string): void {
     this.#abort.abort(reason)
+  }
+
+  /** Applies an envelope of this participant. */
+  onOwn(envelope: AnyEnvelope): void {
+    if (!correlations(envelope).includes(this.trigger.id)) return
+    const { kind } = envelope
+    if (kind === Kind.chat) this.#isHandled ||= isHandOver(envelope) || isAnswerTo(this.from, envelope)
+    else if (kind === Kind.chatAcknowledge) this.#isHandled = true
   }
 
   /** Whether the context is a run of this turn, or nested in one. */
@@ -492,6 +508,9 @@ export class Turns {
   async #settle(turn: ClientTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
+      // No `noAnswer` is sent, because the program may still answer, after the handler has returned.
+      const isSilent = failure === undefined && turn.isUnanswered && this.#space.isAsked(turn.trigger)
+      if (isSilent) console.warn(formatSilence(turn))
     } catch (error) {
       if (!isClosing(this.#space, error)) this.#report(error, turn)
     }
@@ -547,8 +566,11 @@ export class Turns {
       }
       push(turn)
     }
-    const onThought = (envelope: AnyEnvelope): void => this.#onThought(envelope)
-    this.#space.on('envelope', onThought)
+    const onEnvelope = (envelope: AnyEnvelope): void => {
+      if (envelope.from !== this.#space.id) this.#onThought(envelope)
+      else for (const turn of this.#open) turn.onOwn(envelope)
+    }
+    this.#space.on('envelope', onEnvelope)
     const { arrivals, log } = this.#parts
     const missed = new Set<string>()
     /** Messages that arrive during the search for missed questions; their turns start after the missed ones. */
@@ -582,15 +604,15 @@ export class Turns {
     this.#space.on('closed', closed)
     return () => {
       leave()
-      this.#space.off('envelope', onThought)
+      this.#space.off('envelope', onEnvelope)
       this.#space.off('closed', closed)
     }
   }
 
   #onThought(envelope: AnyEnvelope): void {
-    const { kind, from, context } = envelope
+    const { kind, context } = envelope
     const { onContribution } = this.#options
-    if (onContribution === undefined || context === undefined || from === this.#space.id) return
+    if (onContribution === undefined || context === undefined) return
     if (!isThought(kind)) return
     for (const turn of this.#open) {
       if (!turn.hasRun(context)) continue
@@ -611,6 +633,9 @@ export class Turns {
     }
   }
 }
+
+const formatSilence = ({ from, trigger }: ClientTurn): string =>
+  `a turn ended without a reply: ${from} gets no answer to ${trigger.id}. Call turn.reply(), or turn.acknowledge() if the message needs none.`
 
 /** Milliseconds that the handler of an aborted turn gets to end; after that its result is ignored. */
 const graceMs = 1000
