@@ -28,6 +28,7 @@ import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
 import { hasPipedInput, readStdin, stdinWord } from '../lib/stdin.js'
 import { parseTimeout } from '../lib/times.js'
+import { DelayNotices } from './ask-notices.js'
 
 interface AskFlags extends ConnectionFlags {
   readonly to?: readonly string[]
@@ -100,9 +101,17 @@ async function askSpace(
       : undefined
   let reply: AnyEnvelope | undefined
   let isAsked = false
+  const { frontDesk } = space.welcome.space
+  const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
+  const delays = new DelayNotices(space, awaited, (line) => {
+    progress?.clear()
+    printNotice(line)
+  })
   const onEnvelope = (envelope: AnyEnvelope): void => {
+    if (isAsked && envelope.kind === Kind.participantPause) delays.checkPauses()
     for (const event of reply === undefined ? turns.apply(envelope) : []) {
       progress?.onEvent(event)
+      if (progress === undefined) delays.onEvent(event)
       if (event.type === 'answer') reply ??= envelope
       if (event.type === 'handedOver') {
         progress?.clear()
@@ -113,13 +122,12 @@ async function askSpace(
       writer.write(event)
     }
   }
-  const { frontDesk } = space.welcome.space
   const ask = async (signal: AbortSignal): Promise<Answer> => {
     signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
-    const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
     if (awaited.length > 0) await whenHere(space, awaited, { timeoutMs, signal })
     else await whenAnyHere(space, { timeoutMs, signal })
     isAsked = true
+    delays.checkPauses()
     try {
       return await space.ask(text, { id, timeoutMs, signal, ...asked })
     } catch (error) {
