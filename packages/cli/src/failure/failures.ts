@@ -98,7 +98,7 @@ export const failures = {
     cause:
       'On Node 20 it is compiled when it is installed, if there is no compiled one for this machine, and that failed or was not allowed.',
     remedy:
-      'install python3, make and a C++ compiler, then run `npm install better-sqlite3@12`, or `npm rebuild better-sqlite3` after a change of Node; or set `storage: { kind: memory }`',
+      'install python3, make and a C++ compiler, then run `npm install better-sqlite3@12`, or after a change of Node `npm rebuild better-sqlite3`, in a clone `pnpm install`; or set `storage: { kind: memory }`',
   },
   wrong_clock: {
     when: 'start',

@@ -34,14 +34,27 @@ function load(): typeof Database {
       cause = error
     }
   }
-  throw explain(cause)
+  throw explainDriver(cause, findPlace())
+}
+
+function findPlace(): string | undefined {
+  try {
+    return requireHere.resolve('better-sqlite3')
+  } catch {
+    return undefined
+  }
+}
+
+/** In a project that is linked to a clone, `npm rebuild` leaves the clone's packages as they are. */
+function rebuildAdvice(place = ''): string {
+  const [, clone] = /^(.*?)[\\/]node_modules[\\/]\.pnpm[\\/]/.exec(place) ?? []
+  return clone === undefined ? 'Run npm rebuild better-sqlite3.' : `Run pnpm install in ${clone}.`
 }
 
 const compilers = 'python3, make and a C++ compiler'
 
 /** Causes of a failed load by its message, with advice. */
 const causes: readonly (readonly [message: RegExp, reason: string, advice: string])[] = [
-  [/NODE_MODULE_VERSION/, 'was built for another version of Node', 'Run npm rebuild better-sqlite3.'],
   [
     /bindings file/,
     'was not compiled',
@@ -54,8 +67,13 @@ const causes: readonly (readonly [message: RegExp, reason: string, advice: strin
   ],
 ]
 
-function explain(error: unknown): LogError {
+/** Explains why SQLite cannot be loaded. `place`: the file of the package, if it is installed. */
+export function explainDriver(error: unknown, place: string | undefined): LogError {
   const message = error instanceof Error ? error.message : String(error)
+  if (/NODE_MODULE_VERSION/.test(message)) {
+    const reason = 'was built for another version of Node'
+    return new LogError('driver', logTexts.driver, { reason, advice: rebuildAdvice(place) }, { cause: error })
+  }
   const [, reason, advice] = causes.find(([pattern]) => pattern.test(message)) ?? [
     message,
     `cannot be loaded (${message.split('\n')[0]})`,
