@@ -156,7 +156,12 @@ describe('what is missing is said', () => {
     write('gateway.json', JSON.stringify({ url: one?.url, spaces: [] }))
     expect(await refused()).toMatchObject({ code: 'not_configured' })
     running()
-    expect(await refused({ url: other?.url ?? '' })).toMatchObject({ details: { option: 'space' } })
+    expect(await refused({ url: other?.url ?? '' })).toMatchObject({
+      details: { option: 'space' },
+      message: expect.stringContaining(
+        `at ${other?.url} is not known, because the gateway of this folder is at ${one?.url}`,
+      ),
+    })
   })
 
   test('whom to be, where there are several tokens', async () => {

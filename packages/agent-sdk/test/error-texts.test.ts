@@ -16,6 +16,13 @@ const texts: readonly (readonly [error: Error, text: string])[] = [
   [client.endedError(), 'the connection is closed'],
   [client.brokenExportError(), 'the export broke off before its end. Export it again.'],
   [client.unreachableError('http://a', 'HTTP 502'), 'no gateway answers at http://a: HTTP 502'],
+  [
+    client.unreachableError(
+      'https://a',
+      'write EPROTO 80:error:0A00010B:SSL routines:wrong version number:\n',
+    ),
+    'no gateway answers at https://a: it speaks no TLS. Begin the address with http://.',
+  ],
   [client.lostError('the connection was lost (1006)'), 'the connection was lost (1006)'],
   [client.unguardedError(why), 'the scanner for secrets could not be loaded: it broke'],
   [client.timeoutError('response', 20), 'no response within 20 ms'],

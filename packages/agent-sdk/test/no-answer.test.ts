@@ -349,7 +349,9 @@ describe('a turn that ends without a reply', () => {
     const at = await here(silent)
     const { id } = await at.ana.chat('Why?', { to: ['bot'] })
     await eventually(() => expect(complaints()).toHaveLength(1))
-    expect(complaints()).toEqual([[expect.stringMatching(/^a turn ended without a reply: ana .*turn\.reply/)]])
+    expect(complaints()).toEqual([
+      [expect.stringMatching(/^a turn ended without a reply: ana .*turn\.reply/)],
+    ])
     expect(complaints()[0]).toEqual([expect.stringContaining(id)])
     expect(at.errors).toEqual([])
   })

@@ -43,7 +43,10 @@ export function readEnvironment(options: ConnectOptions, env: NodeJS.ProcessEnv 
   if (url === undefined) throw optionError('gateway', {})
   const isElsewhere = running !== undefined && !isSameHost(url, running.url)
   const space = given.space ?? env.MEUP_SPACE ?? (isElsewhere ? undefined : running?.spaces[0])
-  if (space === undefined) throw optionError('space', {})
+  if (space === undefined)
+    throw isElsewhere
+      ? optionError('spaceElsewhere', { url, running: running.url })
+      : optionError('space', { url })
   const fromEnvironment = options.as === undefined ? env.MEUP_TOKEN : undefined
   const nearby = isElsewhere ? undefined : folder // Local tokens are only sent to the local gateway.
   const token = given.token ?? fromEnvironment ?? (nearby && readToken(nearby, space, as))

@@ -4,7 +4,14 @@ import { notConfiguredError } from '../client/errors.js'
 /** The option that is missing or wrong, with the message: what happened, with the value, and then what to do. */
 export const optionTexts = {
   gateway: ['url', 'the gateway is not known. Set MEUP_URL, or start one here with meup up.'],
-  space: ['space', 'the space is not known. Name it with --space, `space` or MEUP_SPACE.'],
+  space: [
+    'space',
+    'the space at {url} is not known. Name it with `space`, MEUP_SPACE or, for a command, --space.',
+  ],
+  spaceElsewhere: [
+    'space',
+    'the space at {url} is not known, because the gateway of this folder is at {running}. Correct the address, or name the space with `space`, MEUP_SPACE or, for a command, --space.',
+  ],
   token: [
     'token',
     'there is no token of {as} in {file}. If {as} is in space.yaml, make it with meup token create {as}.',

@@ -116,8 +116,13 @@ export const endedError = () => new ConnectionError('closed', 'the connection is
 export const brokenExportError = (options?: ErrorOptions) =>
   new ConnectionError('closed', 'the export broke off before its end. Export it again.', options)
 
-export const unreachableError = (url: string, reason: string, options?: Options) =>
-  local('unreachable', `no gateway answers at ${url}: ${reason}`, { url }, options)
+export const unreachableError = (url: string, reason: string, options?: Options) => {
+  const why = withoutTLS.test(reason) ? 'it speaks no TLS. Begin the address with http://.' : reason
+  return local('unreachable', `no gateway answers at ${url}: ${why}`, { url }, options)
+}
+
+/** OpenSSL's words for a server that answers a TLS handshake with plain text. */
+const withoutTLS = /wrong version number|packet length too long|EPROTO/
 
 /** The connection was lost; the client tries to reconnect. */
 export const lostError = (reason: string) => new ConnectionError('unreachable', reason)
