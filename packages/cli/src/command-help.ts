@@ -248,7 +248,7 @@ export const commandExamples: Readonly<Record<string, readonly Example[]>> = {
     ['meup help caps grant', 'one of them'],
   ],
   man: [
-    ['meup man', 'all commands'],
+    ['meup man', 'all commands; meup man ask explains one'],
     ['meup man --roff > meup.1', 'for man'],
   ],
 }
@@ -278,15 +278,18 @@ function addHelpCommand(program: Command): void {
     .description('explain a command')
     .argument('[command...]', 'which')
     .helpGroup('Operate:')
-    .action((words: readonly string[]) => {
-      let command = program
-      for (const word of words) {
-        const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
-        if (next === undefined) throw new UsageError('unknown_command', { command: words.join(' ') })
-        command = next
-      }
-      command.outputHelp()
-    })
+    .action((words: readonly string[]) => explainCommand(program, words))
+}
+
+/** Prints the help of a command, such as `['caps', 'grant']`; without words, that of the program. */
+export function explainCommand(program: Command, words: readonly string[]): void {
+  let command = program
+  for (const word of words) {
+    const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    if (next === undefined) throw new UsageError('unknown_command', { command: words.join(' ') })
+    command = next
+  }
+  command.outputHelp()
 }
 
 /** Commands without subcommands, with their paths below the program. */

@@ -22,7 +22,7 @@ const space = { id: 'ana', participants: [seat('ana', 'human'), seat('bot', 'age
 
 test.each([
   ['a name that is misspelt', ['bott'], 'unknown_participant', { name: 'bott', meant: 'bot' }],
-  ['a name that is like none', ['x'], 'unknown_participant', { name: 'x', meant: 'one of bot' }],
+  ['a name that is like none', ['x'], 'unknown_participant', { name: 'x', meant: 'bot' }],
   ['a tool server', ['bot', 'files'], 'not_answering', { name: 'files' }],
 ])('%s is refused, with those that can answer', (_, names, code, details) => {
   expect(() => mustAnswer(space, names)).toThrow(

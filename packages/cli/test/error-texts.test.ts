@@ -50,6 +50,7 @@ test.for<[error: Error, message: string]>([
   [invalidValue('--header', 'header'), '--header takes a name and a value, such as "X-Team: blue".'],
   [unknownNameError('space', 'demmo', ['demo', 'prod']), 'there is no space demmo. Did you mean demo?'],
   [unknownNameError('space', 'c', ['demo', 'prod']), 'there is no space c. Did you mean one of demo, prod?'],
+  [unknownNameError('space', 'c', ['demo']), 'there is no space c. Did you mean demo?'],
   [unknownNameError('program', 'c', []), 'there is no program c, nor any other.'],
   [
     new UsageError('ambiguous_id', { start: 'x', what: 'grant', ids: ['x1', 'x2'] }),

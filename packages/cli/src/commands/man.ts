@@ -1,15 +1,17 @@
 import { spawnSync } from 'node:child_process'
 import type { Command, Option } from 'commander'
-import { commandExamples, listLeaves } from '../command-help.js'
+import { commandExamples, explainCommand, listLeaves } from '../command-help.js'
 import { print } from '../lib/output.js'
 
-/** `meup man`: the manual page of all commands. */
+/** `meup man`: the manual page of all commands. `meup man ask` is `meup help ask`. */
 export function addMan(program: Command): void {
   program
     .command('man')
     .description('show the manual: every command with its options and examples')
+    .argument('[command...]', 'only this one')
     .option('--roff', 'print the page for man, such as into ~/.local/share/man/man1/meup.1')
-    .action(({ roff }: { readonly roff?: boolean }) => {
+    .action((words: readonly string[], { roff }: { readonly roff?: boolean }) => {
+      if (words.length > 0) return explainCommand(program, words)
       const page = formatManPage(program)
       if (roff) return void print(page.trimEnd())
       if (process.stdout.isTTY && showByMan(page)) return

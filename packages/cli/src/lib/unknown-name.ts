@@ -5,8 +5,10 @@ import { UsageError } from './exit.js'
 const maxListChars = 200
 
 /** The nearest of the known names, or all of them. */
-export const suggestNames = (name: string, known: readonly string[]): string =>
-  onOneLine(suggest(name, known) ?? `one of ${brief(known.join(', '), maxListChars)}`)
+export const suggestNames = (name: string, known: readonly string[]): string => {
+  const all = brief(known.join(', '), maxListChars)
+  return onOneLine(suggest(name, known) ?? (known.length === 1 ? all : `one of ${all}`))
+}
 
 /** The error for a name that is not among the known ones. `what`: the kind of thing that has the name, such as `space`. */
 export const unknownNameError = (
