@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { suggest } from '@meup/folds'
 import { Command, Option } from 'commander'
 import { addHelp } from './command-help.js'
@@ -40,6 +40,7 @@ import { printErrorJson, printsJson, UsageError } from './lib/exit.js'
 function changeDirectory(folder: string | undefined): void {
   if (folder === undefined) return
   if (!existsSync(folder)) throw new UsageError('no_folder', { folder })
+  if (!statSync(folder).isDirectory()) throw new UsageError('not_a_folder', { path: folder })
   process.chdir(folder)
 }
 

@@ -1,8 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { fillTemplate } from '../src/operator/fill-template.js'
-import { chooseModel, createFiles, findProblem, proposeNames } from '../src/operator/init.js'
-import { templateOptions } from '../src/operator/init-questions.js'
+import { chooseModel, createFiles, findProblem, init, proposeNames } from '../src/operator/init.js'
+import { describeProblem, templateOptions } from '../src/operator/init-questions.js'
+import { initSpace } from '../src/operator/space-file.js'
 import { addVersions, clone, listPackages } from '../src/operator/template-packages.js'
 import { type TemplateName, templates } from '../src/operator/templates.js'
 import { configIn } from './support/folder.js'
@@ -20,6 +23,25 @@ test('the menu explains each template, also those that are not selected', () => 
 test('the agent is the one of the README', () => {
   const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
   expect(/^```ts\n([\s\S]*?)^```$/m.exec(readme)?.[1]).toBe(fillTemplate('hello', names)['agent.ts'])
+})
+
+test('a file in the place of the folder, or above it, is named', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-init-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'README.md')
+  writeFileSync(file, '')
+  const error = refused('not_a_folder', { path: file })
+  for (const place of [file, join(file, 'in', 'it')]) {
+    await expect(init(place, { yes: true })).rejects.toThrow(error)
+    expect(() => initSpace(place, {})).toThrow(error)
+  }
+})
+
+test('the problem of a value that was asked for does not repeat which', () => {
+  const problem = describeProblem(findProblem('hello', { ...names, space: 'Not A Name' }))
+  expect(problem).toMatch(/^must be a name/)
+  expect(describeProblem(findProblem('hello', { ...names, agent: 'ana' }))).toMatch(/different names/)
+  expect(describeProblem(undefined)).toBeUndefined()
 })
 
 describe('the space', () => {

@@ -12,6 +12,7 @@ export const usageTexts = {
   past_time: '{option} {value} is {time}, which is over. Give a later one.',
   option_conflict: '{option} does not go with {other}. Leave out one of them.',
   option_needed: '{option} needs {needed}. Add that, or leave out {option}.',
+  unknown_option: 'there is no option {option}. List all with --help.',
   missing_argument: 'an argument is missing or wrong. Write {form}.',
   unknown_command: 'there is no command {command}. List all with meup help.',
   no_terminal: '{command} needs a terminal. Use {instead} here.',
@@ -36,6 +37,7 @@ export const usageTexts = {
 
   // Errors about files
   no_folder: 'there is no folder {folder}. Check the name, or make a space in it with meup init.',
+  not_a_folder: '{path} is a file, so no folder can be there. Name another folder.',
   file_exists: '{file} is there already. Edit it, or name another folder.',
   folder_in_use:
     '{folder} has {files} already. Name another folder: meup init <folder>. Or add a space alone to this project: meup space init.',

@@ -15,7 +15,7 @@ import { quoteWord } from '../lib/quote-word.js'
 import { fillTemplate, listOthers } from './fill-template.js'
 import { type ImportedServers, importServers, noServers } from './import/import-servers.js'
 import { askInput, askProvider, askTemplate, askText } from './init-questions.js'
-import { deriveNames } from './space-file.js'
+import { deriveNames, mustBeFolder } from './space-file.js'
 import { addVersions, clone, linkPackages, missingArchives } from './template-packages.js'
 import {
   localURL,
@@ -146,6 +146,7 @@ function findArchives(from: string | undefined): string | undefined {
 
 /** Throws if a file exists already: no file is overwritten. */
 function mustBeFree(directory: string, template: TemplateName): void {
+  mustBeFolder(directory)
   const { space, human: person, agent } = deriveNames(directory)
   const places = Object.keys(fillTemplate(template, { space, person, agent, listen: '' }))
   const taken = [...places, 'node_modules', '.meup'].filter((place) => existsSync(join(directory, place)))

@@ -3,7 +3,7 @@
  * `init.ts`; it takes its names from here.
  */
 
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { stringify } from 'yaml'
@@ -20,6 +20,7 @@ import { summarizeConfig, summaryLines } from './settings.js'
 export function initSpace(folder: string, { json }: { json?: boolean }): void {
   const file = join(resolve(folder), 'space.yaml')
   const names = deriveNames(folder)
+  mustBeFolder(dirname(file))
   mkdirSync(dirname(file), { recursive: true })
   try {
     writeFileSync(file, '', { flag: 'wx' }) // Fails if the file exists, before anything else is written.
@@ -34,6 +35,13 @@ export function initSpace(folder: string, { json }: { json?: boolean }): void {
   print(file)
   printNotice(`the space ${names.space}, with ${names.human} (you) and an agent, ${names.agent}`)
   printNotice(`run it with: ${meup} up · join it from another terminal: ${meup} join`)
+}
+
+/** Throws if a file is in the place of this folder or of one above it. */
+export function mustBeFolder(folder: string): void {
+  let place = resolve(folder)
+  while (!existsSync(place)) place = dirname(place)
+  if (!statSync(place).isDirectory()) throw new UsageError('not_a_folder', { path: place })
 }
 
 /** `meup space validate`: prints every mistake, or a summary. */
