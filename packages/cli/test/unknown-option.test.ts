@@ -26,6 +26,24 @@ describe('a misspelt option', () => {
   })
 })
 
+describe('words after the id of a proposal', () => {
+  const refuse = (...args: string[]) => createProgram().parseAsync(['proposals', ...args], { from: 'user' })
+
+  test.for(['reject', 'withdraw'])('%s takes no unknown option for a word', async (verb) => {
+    await expect(refuse(verb, 'P1', '--mesage', 'no')).rejects.toThrow(/no option --mesage/)
+  })
+
+  test('reject takes a reason once', async () => {
+    const both = refuse('reject', 'P1', 'not', 'now', '--message', 'never')
+    await expect(both).rejects.toThrow(/--message does not go with <why>/)
+  })
+})
+
+test('a misspelt command of proposals is not taken for the list', async () => {
+  const misspelt = createProgram().parseAsync(['proposals', 'aprove', 'P1'], { from: 'user' })
+  await expect(misspelt).rejects.toThrow('there is no command aprove. Did you mean approve?')
+})
+
 test('JSON that is none is named as an argument', async () => {
   await expect(parseCapabilities(['{"kind":'])).rejects.toThrow(/^<capability> is not JSON: /)
 })

@@ -12,6 +12,7 @@ import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import type { JsonOf } from '../json-outputs.js'
 import { type ConnectionFlags, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
+import { UsageError } from '../lib/exit.js'
 import { promptForms } from '../lib/fill-form.js'
 import { findByPrefix } from '../lib/options.js'
 import { confirm, print, printJson, printNotice, printText } from '../lib/output.js'
@@ -19,16 +20,26 @@ import { formatProposal, toProposalJson } from '../lib/proposal-text.js'
 import { decideProposal, findOpenProposal, readProposals } from '../lib/proposals.js'
 import { getResultText } from '../lib/result-text.js'
 import { parseTimeout } from '../lib/times.js'
+import { unknownNameError } from '../lib/unknown-name.js'
 
 export function addProposals(program: Command): void {
   const group = program
     .command('proposals')
     .description('show and decide what participants ask to be done')
     .addHelpText('after', '\nAn id may be cut to its first letters, as long as no other begins so.')
-  withConnection(group.command('ls').alias('list'), 'print proposals as JSON, one a line')
-    .description('show what waits for a decision')
+  withConnection(
+    group.command('ls', { isDefault: true }).alias('list'),
+    'print proposals as JSON, one a line',
+  )
+    .description('show what waits for a decision; so does meup proposals alone')
     .option('--all', 'show what was decided as well, and how it ended')
-    .action(listProposals)
+    // As the default command, `ls` gets misspelt names of the other commands.
+    .allowExcessArguments()
+    .action(async (flags: ConnectionFlags & { all?: boolean }, { args: [word] }: Command) => {
+      const names = group.commands.map((each) => each.name())
+      if (word !== undefined) throw unknownNameError('command', word, names)
+      await listProposals(flags)
+    })
   withId(group.command('show'))
     .description('show all that a proposal would carry out, unmasked, whatever its length')
     .action(showProposal)
@@ -44,11 +55,13 @@ export function addProposals(program: Command): void {
     })
   withId(group.command('reject'))
     .description('refuse what was proposed')
+    .argument('[why...]', 'the same as --message')
     .option('--reason <reason>', 'why, in a word', 'disagree')
     .option('--message <text>', 'why, in a sentence')
     .action(rejectProposal)
   withId(group.command('withdraw'))
     .description('take back what you proposed yourself')
+    .argument('[why...]', 'the same as --message')
     .option('--reason <reason>', 'why, in a word', 'no longer needed')
     .option('--message <text>', 'why, in a sentence')
     .action(withdrawProposal)
@@ -131,7 +144,12 @@ function approveProposal(id: string, timeoutMs: number, flags: ApproveFlags): Pr
   })
 }
 
-function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+async function rejectProposal(
+  id: string,
+  words: readonly string[],
+  { reason, message: given, ...flags }: RefuseFlags,
+): Promise<void> {
+  const message = readMessage(words, given)
   return decide(id, flags, async (space, { id, from }) => {
     const reasons = omitUndefined({ reason, message })
     await space.proposals.reject(id, reasons)
@@ -141,7 +159,12 @@ function rejectProposal(id: string, { reason, message, ...flags }: RefuseFlags):
 }
 
 /** `meup proposals withdraw`: withdraws one of the participant's own proposals. */
-function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags): Promise<void> {
+async function withdrawProposal(
+  id: string,
+  words: readonly string[],
+  { reason, message: given, ...flags }: RefuseFlags,
+): Promise<void> {
+  const message = readMessage(words, given)
   return decide(id, flags, async (space, { id }) => {
     const payload = omitUndefined({ reason, message })
     await space.send({ kind: Kind.mcpWithdraw, correlationId: id, payload })
@@ -149,6 +172,15 @@ function withdrawProposal(id: string, { reason, message, ...flags }: RefuseFlags
       printJson<JsonOf<'proposals withdraw'>>({ id, state: 'withdrawn', by: space.id, ...payload })
     else printNotice(`${id} is withdrawn`)
   })
+}
+
+/** The message, which may be given as words after the id. Options that are unknown arrive as words too. */
+function readMessage(words: readonly string[], given: string | undefined): string | undefined {
+  if (words.length === 0) return given
+  const option = words.find((word) => word.startsWith('-'))
+  if (option !== undefined) throw new UsageError('unknown_option', { option })
+  if (given !== undefined) throw new UsageError('option_conflict', { option: '--message', other: '<why>' })
+  return words.join(' ')
 }
 
 const printGrant = ({ id, recipient, capabilities }: Grant): boolean =>
