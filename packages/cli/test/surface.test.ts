@@ -80,6 +80,18 @@ test('a choice is made by its number', async () => {
   expect(lines).toEqual([])
 })
 
+test('a choice ends when what it offers is gone', async () => {
+  const { surface, press } = openSurface()
+  const over = new AbortController()
+  const chosen = surface.choose('which?', ['this', 'that'], over.signal)
+  over.abort()
+  expect(await chosen).toBeUndefined()
+  const later = surface.choose('and which of these?', ['one'])
+  over.abort()
+  await press('1')
+  expect(await later).toBe(0)
+})
+
 test('the offer to leave ends with the next line that is typed', async () => {
   const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
   onTestFinished(() => exit.mockRestore())

@@ -45,7 +45,7 @@ import { explainAct } from '../why/explanation.js'
 import { findActs } from '../why/find-acts.js'
 import { formatExplanation } from '../why/format-explanation.js'
 import { describeAct } from '../why/lines.js'
-import type { RunInterrupter } from './interruptions.js'
+import type { Interruptible, RunInterrupter } from './interruptions.js'
 import type { LatestAnswers } from './latest-answers.js'
 import type { LiveTurns } from './live-turns.js'
 import {
@@ -182,7 +182,7 @@ export class CommandRunner {
     const { works, areMine } = interrupting.choices()
     if (works.length === 0) return view.notify(interrupting.describeNone())
     const latest = works.slice(-9)
-    const at = await this.#choice(number, interrupting.labels(latest), areMine)
+    const at = await this.#choice(number, latest, areMine)
     const work = at === undefined ? undefined : latest[at]
     if (work !== undefined) view.notify(await interrupting.stop(work))
   }
@@ -191,16 +191,42 @@ export class CommandRunner {
    * Returns the index of the run to interrupt. Asks the user, unless a number is given or a single run answers this
    * participant.
    */
-  async #choice(number: string | undefined, names: string[], areMine: boolean): Promise<number | undefined> {
+  async #choice(
+    number: string | undefined,
+    works: readonly Interruptible[],
+    areMine: boolean,
+  ): Promise<number | undefined> {
     if (number !== undefined) {
       const at = Number(number) - 1
-      if (names[at] === undefined)
-        throw new UsageError('invalid_number', { option: '/interrupt', maximum: names.length, value: number })
+      if (works[at] === undefined)
+        throw new UsageError('invalid_number', { option: '/interrupt', maximum: works.length, value: number })
       return at
     }
-    if (areMine && names.length === 1) return 0
-    const question = areMine ? 'interrupt which?' : 'no agent answers you at present; interrupt which?'
-    return this.#context.view.ask(question, names)
+    if (areMine && works.length === 1) return 0
+    return this.#askWhich(
+      areMine ? 'interrupt which?' : 'no agent answers you at present; interrupt which?',
+      works,
+    )
+  }
+
+  /** Asks the user to choose a run or answer, until all of them have ended. `undefined` also if the chosen one has ended. */
+  async #askWhich(question: string, works: readonly Interruptible[]): Promise<number | undefined> {
+    const { space, view, interrupting } = this.#context
+    const over = new AbortController()
+    const check = (): void => {
+      if (!works.some((work) => interrupting.isOpen(work))) over.abort()
+    }
+    space.on('envelope', check)
+    try {
+      const at = await view.ask(question, interrupting.labels(works), over.signal)
+      const chosen = at === undefined ? undefined : works[at]
+      const isOver = over.signal.aborted || (chosen !== undefined && !interrupting.isOpen(chosen))
+      if (!isOver) return at
+      view.notify('it has ended in the meantime')
+      return undefined
+    } finally {
+      space.off('envelope', check)
+    }
   }
 
   async #filter(words: readonly string[]): Promise<void> {
@@ -322,16 +348,15 @@ export class CommandRunner {
 
   /** Hides the thoughts of a run from everyone, or shows them again. */
   async #setVisibility(named: string | undefined, isShown: boolean): Promise<void> {
-    const { space, view, interrupting } = this.#context
+    const { space, view } = this.#context
     const owner = named?.replace(/^@/, '')
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
     const question = `${isShown ? 'show' : 'hide'} the thoughts of which run, for everyone?`
-    const names = interrupting.labels(runs.map(({ context, owner }) => ({ id: context, owner })))
     // If the user cannot be asked to choose, takes the latest run of the named agent.
     const isNamed = view.lines === undefined && owner !== undefined
-    const at = isNamed ? runs.length - 1 : await view.ask(question, names)
+    const at = isNamed ? runs.length - 1 : await this.#askWhich(question, runs.map(toWork))
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
   }
@@ -356,9 +381,8 @@ export class CommandRunner {
     if (owner !== undefined) this.#known([owner])
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
-    const names = interrupting.labels(runs.map(({ context, owner }) => ({ id: context, owner })))
     const isClear = runs.length === 1 || view.lines === undefined
-    const at = isClear ? runs.length - 1 : await view.ask('reply to which?', names)
+    const at = isClear ? runs.length - 1 : await this.#askWhich('reply to which?', runs.map(toWork))
     const run = at === undefined ? undefined : runs[at]
     if (run === undefined) return
     const to = interrupting.latestThought(run.context)
@@ -524,6 +548,8 @@ async function inspect(argument: string, http: HttpClient, live: LiveTurns, styl
   const isActive = answerer !== undefined && thread === http.getThreadId(answerer)
   return reasoningCommand(asked, { turns, isActive }, style)
 }
+
+const toWork = ({ context, owner }: OpenRun): Interruptible => ({ id: context, owner, isRun: true })
 
 /** Default and maximum number of envelopes of `/replay`. */
 const [defaultReplayed, maxReplayed] = [50, 1000]

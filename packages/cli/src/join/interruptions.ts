@@ -6,7 +6,7 @@ import { type AnyEnvelope, contextRoot, isThought, Kind } from '@meup/protocol'
 const maxRemembered = 1000
 
 /** A run, or an answer to this participant that is written outside of any run. `id`: the run's context, or the question. */
-interface Interruptible {
+export interface Interruptible {
   readonly id: string
   readonly owner: string
   readonly isRun: boolean
@@ -55,6 +55,13 @@ export class RunInterrupter {
       }),
     ]
     return mine.length > 0 ? { works: mine, areMine: true } : { works: runs, areMine: false }
+  }
+
+  /** Whether the run, or the answer, has not ended. */
+  isOpen({ id, owner, isRun }: Interruptible): boolean {
+    return isRun
+      ? this.#space.runs.some(({ context }) => context === id)
+      : this.#answers.list().some(({ from, trigger }) => from === owner && trigger === id)
   }
 
   /** Why nothing can be interrupted. */

@@ -194,8 +194,8 @@ class ConversationView implements View {
     return welcome
   }
 
-  ask(question: string, choices: readonly string[]): Promise<number | undefined> {
-    return this.#surface.choose(question, choices)
+  ask(question: string, choices: readonly string[], signal?: AbortSignal): Promise<number | undefined> {
+    return this.#surface.choose(question, choices, signal)
   }
 
   prompt(question: string, signal?: AbortSignal): Promise<string | undefined> {

@@ -15,8 +15,11 @@ export interface Surface {
   notify(line: string): void
   /** Schedules a redraw of the footer. */
   refresh(): void
-  /** Asks the user to choose; resolves to the index, or `undefined` if none is chosen or there is no terminal. */
-  choose(question: string, choices: readonly string[]): Promise<number | undefined>
+  /**
+   * Asks the user to choose; resolves to the index, or `undefined` if none is chosen, `signal` is aborted, or there is no
+   * terminal.
+   */
+  choose(question: string, choices: readonly string[], signal?: AbortSignal): Promise<number | undefined>
   /**
    * Asks the user for a line; `undefined` on Esc or without a terminal. An aborted `signal` withdraws the question. Pass one if
    * the user did not cause the question: then a command, or a line begun before the question, does not cancel it.
@@ -210,13 +213,20 @@ export function liveSurface({ parts, dim, echoes, completer, keys, history }: Li
     return true
   }
 
-  function choose(question: string, named: readonly string[]): Promise<number | undefined> {
+  function choose(
+    question: string,
+    named: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<number | undefined> {
     const keysText = named.length === 1 ? '1 or y' : `1 ${named.length === 2 ? 'or' : 'to'} ${named.length}`
     const list = named.map((name, at) => `${at + 1}  ${name}`)
     choices = [`${question} Esc: none`, ...list]
     terminal.refresh()
     return new Promise((resolve) => {
       chosen = resolve
+      signal?.addEventListener('abort', () => {
+        if (chosen === resolve && endChoice(undefined)) terminal.refresh()
+      })
       keyboard.capture((key, text) => {
         const at = named.length === 1 && key === 'y' ? 0 : Number(key) - 1
         if (key === 'escape' || (named.length === 1 && key === 'n')) endChoice(undefined)

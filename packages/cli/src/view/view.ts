@@ -37,8 +37,8 @@ export interface View extends Omit<Surface, 'choose' | 'columns'> {
   choose(filter: ViewFilter): Promise<WelcomePayload>
   /** The current filter; absent if everything is shown. */
   readonly filter: ViewFilter | undefined
-  /** Asks the user to choose; `undefined` if none is chosen. */
-  ask(question: string, choices: readonly string[]): Promise<number | undefined>
+  /** Asks the user to choose; `undefined` if none is chosen, or `signal` is aborted. */
+  ask(question: string, choices: readonly string[], signal?: AbortSignal): Promise<number | undefined>
 }
 
 export interface ViewFilter {
