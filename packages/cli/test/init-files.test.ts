@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fillTemplate } from '../src/operator/fill-template.js'
 import { chooseModel, createFiles, findProblem, init, proposeNames } from '../src/operator/init.js'
 import { describeProblem, templateOptions } from '../src/operator/init-questions.js'
 import { initSpace } from '../src/operator/space-file.js'
-import { addVersions, clone, listPackages } from '../src/operator/template-packages.js'
+import { addVersions, clone, listPackages, missingArchives } from '../src/operator/template-packages.js'
 import { type TemplateName, templates } from '../src/operator/templates.js'
 import { configIn } from './support/folder.js'
 import { refused } from './support/refused.js'
@@ -35,6 +35,24 @@ test('a file in the place of the folder, or above it, is named', async () => {
     await expect(init(place, { yes: true })).rejects.toThrow(error)
     expect(() => initSpace(place, {})).toThrow(error)
   }
+})
+
+test('packs are installed by npm, which may take minutes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'meup-init-'))
+  let said = ''
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, 'write').mockImplementation((text) => {
+      said += text
+      return true
+    }),
+  )
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore()
+    rmSync(folder, { recursive: true })
+  })
+  for (const file of missingArchives(folder)) writeFileSync(file, '')
+  await init(join(folder, 'space'), { from: folder, yes: true })
+  expect(said).toMatch(/npm install may take minutes without output/)
 })
 
 test('the problem of a value that was asked for does not repeat which', () => {

@@ -102,6 +102,8 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     )
   if (isLinked && missingArchives(archives ?? '').length > 0)
     printNotice(`… run pnpm packs in ${clone} before you install further packages`)
+  if (!isLinked)
+    printNotice('… npm install may take minutes without output: for Node 20 it compiles better-sqlite3')
   if (template === 'coder')
     printNotice('… it starts opencode: npm install -g opencode-ai && opencode auth login')
   printNotice(`the space ${names.space}, with you as ${names.person} and an agent, ${names.agent}; now run:`)
