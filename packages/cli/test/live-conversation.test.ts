@@ -38,18 +38,27 @@ test('the name of a tool is cut', () => {
 /** Renders envelopes for a terminal with 80 columns. */
 function terminal(style = plainStyle, self = 'eve') {
   const contexts = createContextFold()
-  const lines = new AgentLines({
+  const lines = agentLines(contexts, style, self)
+  return (each: AnyEnvelope): string[] => {
+    contexts.apply({ ...each })
+    return lines.lines(each)
+  }
+}
+
+const agentLines = (contexts = createContextFold(), style = plainStyle, self = 'eve') =>
+  new AgentLines({
     style,
     self,
     highlight: (name) => name,
     columns: () => 80,
     contexts: () => contexts,
   })
-  return (each: AnyEnvelope): string[] => {
-    contexts.apply({ ...each })
-    return lines.lines(each)
-  }
-}
+
+test('the reasoning of a turn that is taken back is not shown under the name of its asker', () => {
+  const cancel = envelope('chat.cancel', 'x', { from: 'ana', correlationId: 'question' })
+  const block = ['  ┄ Reasoning (turn 1): 1 tool · /reasoning 1 @bot']
+  expect(agentLines().after(cancel, { preview: [], block })).toEqual(block)
+})
 
 const turn = [
   start('run', { correlationId: 'question' }),

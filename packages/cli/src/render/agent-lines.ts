@@ -122,11 +122,11 @@ export class AgentLines implements LineRenderer {
   /** Renders the lines below an envelope: a preview of a tool result, and the reasoning of the turn that ended. */
   after(envelope: AnyEnvelope, { preview, block }: Following): string[] {
     const caller = this.#findCalls(envelope)[0] ?? { agent: envelope.from, context: envelope.context }
-    // An answer already names the agent, so the reasoning below it needs no names.
-    const isAnswer = envelope.kind === Kind.chat
+    // The reasoning below an answer needs no name, and below a message that is taken back, the sender's would be wrong.
+    const isNameless = envelope.kind === Kind.chat || envelope.kind === Kind.chatCancel
     return [
       ...this.#status(preview, caller),
-      ...(isAnswer ? this.#plain(block) : this.#block(this.#findEnded(envelope), block)),
+      ...(isNameless ? this.#plain(block) : this.#block(this.#findEnded(envelope), block)),
     ]
   }
 
