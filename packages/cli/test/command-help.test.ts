@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { commandExamples, listLeaves } from '../src/command-help.js'
 import { formatManPage } from '../src/commands/man.js'
 import { createProgram } from '../src/program.js'
@@ -18,6 +18,19 @@ function parse(lines: readonly string[]): string[][][] {
     cut(line, '\u0001').map((words) => words.split('\0').slice(0, -1)),
   )
 }
+
+test('meup man with a command is its help', async () => {
+  let said = ''
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    said += text
+    return true
+  })
+  onTestFinished(() => stdout.mockRestore())
+  const run = (...args: string[]) => createProgram().parseAsync(args, { from: 'user' })
+  await run('man', 'caps', 'grant')
+  expect(said).toContain('Usage: meup caps grant')
+  await expect(run('man', 'asks')).rejects.toThrow('there is no command asks')
+})
 
 describe('the help', () => {
   const leaves = listLeaves(createProgram())
