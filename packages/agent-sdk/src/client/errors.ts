@@ -122,7 +122,7 @@ export const unreachableError = (url: string, reason: string, options?: Options)
 }
 
 /** OpenSSL's words for a server that answers a TLS handshake with plain text. */
-const withoutTLS = /wrong version number|packet length too long|EPROTO/
+const withoutTLS = /wrong version number|packet length too long/
 
 /** The connection was lost; the client tries to reconnect. */
 export const lostError = (reason: string) => new ConnectionError('unreachable', reason)
