@@ -81,7 +81,7 @@ describe('proposals', { timeout: 60_000 }, () => {
   test('what is rejected ends with 7, and says who did not want it and why', async () => {
     const space = await openShop()
     const { id, call } = await propose(space, 'beer')
-    const why = ['--reason', 'policy', '--message', 'not\u001b[2J\u202e\u009b here']
+    const why = ['--reason', 'policy', 'not\u001b[2J\u202e\u009b', 'here']
     const rejected = await space.run('proposals', 'reject', id, '--as', 'guard', ...why)
     expect(rejected).toMatchObject({ code: 0, stdout: '' })
     expect(await call.ended).toBe(7)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fillTemplate } from '../src/operator/fill-template.js'
 import { chooseModel, createFiles, findProblem, init, proposeNames } from '../src/operator/init.js'
-import { describeProblem, templateOptions } from '../src/operator/init-questions.js'
+import { describeWrongValue, templateOptions } from '../src/operator/init-questions.js'
 import { initSpace } from '../src/operator/space-file.js'
 import { addVersions, clone, listPackages, missingArchives } from '../src/operator/template-packages.js'
 import { type TemplateName, templates } from '../src/operator/templates.js'
@@ -56,10 +56,10 @@ test('packs are installed by npm, which may take minutes', async () => {
 })
 
 test('the problem of a value that was asked for does not repeat which', () => {
-  const problem = describeProblem(findProblem('hello', { ...names, space: 'Not A Name' }))
+  const problem = describeWrongValue(findProblem('hello', { ...names, space: 'Not A Name' }))
   expect(problem).toMatch(/^must be a name/)
-  expect(describeProblem(findProblem('hello', { ...names, agent: 'ana' }))).toMatch(/different names/)
-  expect(describeProblem(undefined)).toBeUndefined()
+  expect(describeWrongValue(findProblem('hello', { ...names, agent: 'ana' }))).toMatch(/different names/)
+  expect(describeWrongValue(undefined)).toBeUndefined()
 })
 
 describe('the space', () => {

@@ -33,7 +33,7 @@ export const askProvider = async (): Promise<ProviderName> =>
   answer(await select({ message: 'Where is the model?', options: providerOptions, output }))
 
 /** A problem of the value that was asked for. Leaves out what names the setting, because the question does. */
-export const describeProblem = (problem: UsageError | undefined): string | undefined =>
+export const describeWrongValue = (problem: UsageError | undefined): string | undefined =>
   problem?.code === 'invalid_names'
     ? String(problem.details.problems).replace(/^\w+: /, '')
     : problem?.message
@@ -49,7 +49,7 @@ export const askText = async (
       message,
       placeholder: proposed,
       defaultValue: proposed,
-      validate: (typed) => describeProblem(findProblem(typed?.trim() || proposed)),
+      validate: (typed) => describeWrongValue(findProblem(typed?.trim() || proposed)),
       output,
     }),
   ).trim()
