@@ -3,7 +3,7 @@ import { Bounded, getCancellation, isElicitation } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
-import type { Requests } from '../client/requests.js'
+import type { PendingRequests } from '../client/pending-requests.js'
 import type { OnElicitation } from '../client/types.js'
 import { respond } from './respond.js'
 
@@ -22,7 +22,7 @@ const maxOwn = 1000
  */
 export class AskedElicitations implements ClientHandler {
   readonly #space: Pick<BaseClient, 'id' | 'sendPaced'>
-  readonly #requests: Pick<Requests, 'findElicited'>
+  readonly #requests: Pick<PendingRequests, 'findElicited'>
   /** Whether a program, rather than a person, sends this participant's messages. */
   readonly #isAnswering: () => boolean
   readonly #own = new Bounded<true>(maxOwn)
@@ -32,7 +32,7 @@ export class AskedElicitations implements ClientHandler {
 
   constructor(
     space: Pick<BaseClient, 'id' | 'sendPaced'>,
-    requests: Pick<Requests, 'findElicited'>,
+    requests: Pick<PendingRequests, 'findElicited'>,
     isAnswering: () => boolean,
     onError: (error: unknown, request: Request) => void,
   ) {

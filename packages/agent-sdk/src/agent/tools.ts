@@ -14,8 +14,8 @@ import {
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler, OwnCall } from '../client/handler.js'
+import type { PendingRequests } from '../client/pending-requests.js'
 import { ReplayEnd } from '../client/replay-end.js'
-import type { Requests } from '../client/requests.js'
 import type { Draft } from '../client/types.js'
 import { setLongTimeout } from '../client/wait.js'
 import { agentErrors } from './errors.js'
@@ -63,7 +63,7 @@ const cancelledMethod = 'notifications/cancelled'
 /** The tools of a participant, served as MCP [MEUP-3.8]. */
 export class Tools implements ClientHandler {
   readonly #space: BaseClient
-  readonly #requests: Requests
+  readonly #requests: PendingRequests
   readonly #replayed: ReplayedRequests
   readonly #others: SpaceTools
   readonly #tools = new Map<string, OwnTool>()
@@ -94,7 +94,7 @@ export class Tools implements ClientHandler {
   /** `others`: the tools that reasoning runs of handlers may call. `holds`: requests wait until the first tool is added. */
   constructor(
     space: BaseClient,
-    requests: Requests,
+    requests: PendingRequests,
     others: SpaceTools,
     {
       holds,

@@ -37,11 +37,13 @@ import {
 import type { OutboundSafety } from './outbound-safety.js'
 import { OwnProposals } from './own-proposals.js'
 import { OwnPause, type Pause } from './pauses.js'
+import { PendingRequests } from './pending-requests.js'
 import type { Proposal, ProposalDraft, ProposeOptions } from './proposal.js'
 import { Proposals } from './proposals.js'
-import { Replies, Requests, Subscriptions } from './requests.js'
+import { Replies } from './replies.js'
 import { Pace, retryAfterPause } from './retry.js'
 import { GatewayTime, type OpenRun, OwnCapabilities, ParticipantList, Runs } from './space-state.js'
+import { Subscriptions } from './subscriptions.js'
 import type { ToolResult } from './tool-result.js'
 import { Tracing } from './tracing.js'
 import type { Dial, DialRequest } from './transport.js'
@@ -97,7 +99,7 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
   protected readonly questions = new Questions()
   readonly #tracing: Tracing
   /** @internal */
-  protected readonly requests = new Requests()
+  protected readonly requests = new PendingRequests()
   readonly #ownProposals: OwnProposals
   readonly #calls: OwnRequests
   /** Open proposals of other participants, with methods to decide them. */

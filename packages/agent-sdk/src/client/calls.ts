@@ -1,10 +1,11 @@
 import { freshId, Kind, type McpRequestPayload, omitUndefined, ProtocolError, SELF } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
 import { abortedError, ConnectionError, ToolError, traceToCaller } from './errors.js'
+import { getResult } from './get-result.js'
 import type { ClientHandler } from './handler.js'
 import type { OwnProposals } from './own-proposals.js'
+import { type PendingRequests, withProgressToken } from './pending-requests.js'
 import { type Proposal, ProposalError, type ProposalOutcome, type ProposeOptions } from './proposal.js'
-import { getResult, type Requests, withProgressToken } from './requests.js'
 import { parseToolResult, type ToolResult } from './tool-result.js'
 import type { Tracing } from './tracing.js'
 import type { CallOptions, ClientContext, Draft } from './types.js'
@@ -59,7 +60,7 @@ interface CallsParts {
 /** MCP requests of this participant. Requests that it may not make are proposed instead. */
 export class OwnRequests {
   readonly #client: ClientContext
-  readonly #requests: Requests
+  readonly #requests: PendingRequests
   readonly #ownProposals: OwnProposals
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #attendance: Attendance
@@ -69,7 +70,7 @@ export class OwnRequests {
 
   constructor(
     client: ClientContext,
-    requests: Requests,
+    requests: PendingRequests,
     ownProposals: OwnProposals,
     { tracing, attendance, resolve, onOwnCall, onError }: CallsParts,
   ) {

@@ -1,6 +1,7 @@
 import { type CallChange, Calls, RecentCalls } from '@meup/folds'
 import { type AnyEnvelope, freshId, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
+import { type PendingRequests, withProgressToken } from './pending-requests.js'
 import {
   type Proposal,
   type ProposalDraft,
@@ -8,7 +9,6 @@ import {
   type ProposeOptions,
   readReasons,
 } from './proposal.js'
-import { type Requests, withProgressToken } from './requests.js'
 import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
 import { setLongTimeout } from './wait.js'
@@ -19,7 +19,7 @@ const maxOpen = 10_000
 /** The open proposals of this participant. */
 export class OwnProposals implements ClientHandler {
   readonly #client: ClientContext
-  readonly #requests: Requests
+  readonly #requests: PendingRequests
   readonly #tracing: Pick<Tracing, 'addTraceContext'>
   readonly #open = new Map<string, OwnProposal>()
   readonly #calls = new Calls<OwnProposal>({
@@ -31,7 +31,7 @@ export class OwnProposals implements ClientHandler {
   /** Calls sent with `orPropose`, until the gateway has logged them as a request or as a proposal. */
   readonly #expected = new Map<string, Expected>()
 
-  constructor(client: ClientContext, requests: Requests, tracing: Pick<Tracing, 'addTraceContext'>) {
+  constructor(client: ClientContext, requests: PendingRequests, tracing: Pick<Tracing, 'addTraceContext'>) {
     this.#client = client
     this.#requests = requests
     this.#tracing = tracing
@@ -127,7 +127,7 @@ class OwnProposal implements Proposal {
   readonly id: string
   readonly outcome: Promise<ProposalOutcome>
   readonly #client: ClientContext
-  readonly #requests: Requests
+  readonly #requests: PendingRequests
   readonly #terms: Terms
   #cancelExpiry = (): void => {}
   #resolve: (outcome: ProposalOutcome) => void = () => {}
@@ -135,7 +135,7 @@ class OwnProposal implements Proposal {
   #isDecided = false
   #isLate = false
 
-  constructor(id: string, client: ClientContext, requests: Requests, terms: Terms) {
+  constructor(id: string, client: ClientContext, requests: PendingRequests, terms: Terms) {
     this.id = id
     this.#client = client
     this.#requests = requests

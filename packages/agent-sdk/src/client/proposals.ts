@@ -13,11 +13,12 @@ import {
 } from '@meup/protocol'
 import type { Attendance } from './attendance.js'
 import { noCapabilityError } from './errors.js'
+import { getResult } from './get-result.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
+import type { PendingRequests } from './pending-requests.js'
 import { type OpenProposal, pickReasons, readReasons, type Settlement } from './proposal.js'
-import { getResult, type Requests } from './requests.js'
 import type { CallOptions, ClientContext } from './types.js'
 import { setLongTimeout, type WaitOptions } from './wait.js'
 
@@ -58,7 +59,7 @@ const [maxOpen, maxOpenChars] = [1000, 8_000_000]
  */
 export class Proposals extends GuardedEmitter<ProposalsEvents> implements ClientHandler {
   readonly #client: ClientContext
-  readonly #requests: Requests
+  readonly #requests: PendingRequests
   readonly #attendance: Attendance
   /** Functions that cancel the timers of proposals with an expiry, by proposal id. */
   readonly #timers = new Map<string, () => void>()
@@ -75,7 +76,7 @@ export class Proposals extends GuardedEmitter<ProposalsEvents> implements Client
 
   constructor(
     client: ClientContext,
-    requests: Requests,
+    requests: PendingRequests,
     attendance: Attendance,
     listed: readonly OpenProposal[] = [],
   ) {
