@@ -1,5 +1,5 @@
 import { ConnectionError } from '../client/errors.js'
-import { setLongTimeout } from '../client/wait.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 
 /**
  * Minimum milliseconds between two requests to a participant that announces changes. Announcements in between lead to one

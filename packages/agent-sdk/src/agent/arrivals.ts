@@ -2,9 +2,9 @@ import { getNamed } from '@meup/folds'
 import { type AnyEnvelope, correlations, type EnvelopeOf, Kind, type WelcomePayload } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler } from '../client/handler.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 import { ReplayEnd } from '../client/replay-end.js'
 import type { Unhandled } from '../client/types.js'
-import { setLongTimeout } from '../client/wait.js'
 
 type Chat = EnvelopeOf<typeof Kind.chat>
 type Receive = (envelope: AnyEnvelope) => void

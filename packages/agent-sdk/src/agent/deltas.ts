@@ -1,8 +1,8 @@
 import { type AnyEnvelope, Kind } from '@meup/protocol'
 import { getGuards, loadGuards } from '#guard'
 import type { BaseClient } from '../client/base-client.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 import type { Draft } from '../client/types.js'
-import { setLongTimeout } from '../client/wait.js'
 import { guardText } from './guard-text.js'
 
 /** Milliseconds between two deltas of a client: the space accepts 50 per second [MEUP-13.14]. */

@@ -1,7 +1,7 @@
 import { getEndedSession } from '@meup/folds'
 import { type AnyEnvelope, type EnvelopeOf, Kind, type WelcomePayload } from '@meup/protocol'
 import type { ClientHandler } from '../client/handler.js'
-import { setLongTimeout } from '../client/wait.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 
 type Asker = Pick<EnvelopeOf<typeof Kind.mcpRequest>, 'from' | 'session'>
 

@@ -1,5 +1,5 @@
 import { cut } from '@meup/folds'
-import { setLongTimeout } from '../client/wait.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 import type { LiveText } from './deltas.js'
 import { agentErrors } from './errors.js'
 import { frameMessage } from './frame-message.js'

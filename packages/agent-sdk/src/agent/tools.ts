@@ -14,10 +14,10 @@ import {
 } from '@meup/protocol'
 import type { BaseClient } from '../client/base-client.js'
 import type { ClientHandler, OwnCall } from '../client/handler.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 import type { PendingRequests } from '../client/pending-requests.js'
 import { ReplayEnd } from '../client/replay-end.js'
 import type { Draft } from '../client/types.js'
-import { setLongTimeout } from '../client/wait.js'
 import { agentErrors } from './errors.js'
 import { GoneAskers } from './gone-askers.js'
 import {

@@ -1,9 +1,9 @@
 import { type AnyEnvelope, Kind, type ParticipantDetails, type WelcomePayload } from '@meup/protocol'
 import { abortedError, awayError, type ConnectionError } from './errors.js'
 import type { ClientHandler, WelcomeInfo } from './handler.js'
+import { setLongTimeout } from './long-timeout.js'
 import { onAbort } from './on-abort.js'
 import type { CallOptions } from './types.js'
-import { setLongTimeout } from './wait.js'
 
 /** Default milliseconds to wait for a participant whose program is starting. */
 const defaultWaitForMs = 120_000

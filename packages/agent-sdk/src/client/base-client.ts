@@ -43,6 +43,7 @@ import { Proposals } from './proposals.js'
 import { Replies } from './replies.js'
 import { Pace, retryAfterPause } from './retry.js'
 import { GatewayTime, type OpenRun, OwnCapabilities, ParticipantList, Runs } from './space-state.js'
+import { streamEvents } from './stream-events.js'
 import { Subscriptions } from './subscriptions.js'
 import type { ToolResult } from './tool-result.js'
 import { Tracing } from './tracing.js'
@@ -56,7 +57,7 @@ import type {
   Draft,
   SpaceEvents,
 } from './types.js'
-import { streamEvents, type WaitOptions } from './wait.js'
+import type { WaitOptions } from './wait.js'
 
 export interface Answer {
   /** Envelope id of the answer. */

@@ -25,11 +25,12 @@ import {
 } from './errors.js'
 import { decodeFrame, encodeFrame, type SizeLimits } from './frames.js'
 import type { WelcomeInfo } from './handler.js'
+import { setLongTimeout } from './long-timeout.js'
 import type { OutboundSafety } from './outbound-safety.js'
 import { resolveDeadlines, resolveReconnect } from './reconnect.js'
 import { watchSilence } from './silence.js'
 import type { Dial, DialRequest, Transport } from './transport.js'
-import { setLongTimeout, type Waiter } from './wait.js'
+import type { Waiter } from './wait.js'
 
 interface ConnectionEvents {
   /** `text`: the frame as received. */

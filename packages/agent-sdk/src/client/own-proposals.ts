@@ -1,6 +1,7 @@
 import { type CallChange, Calls, RecentCalls } from '@meup/folds'
 import { type AnyEnvelope, freshId, Kind, omitUndefined } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
+import { setLongTimeout } from './long-timeout.js'
 import { type PendingRequests, withProgressToken } from './pending-requests.js'
 import {
   type Proposal,
@@ -11,7 +12,6 @@ import {
 } from './proposal.js'
 import type { Tracing } from './tracing.js'
 import type { ClientContext, Draft } from './types.js'
-import { setLongTimeout } from './wait.js'
 
 /** The maximum of open proposals per space at a gateway [MEUP-3.11]. */
 const maxOpen = 10_000

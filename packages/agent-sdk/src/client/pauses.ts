@@ -1,7 +1,7 @@
 import { type AnyEnvelope, type ErrorPayload, Kind } from '@meup/protocol'
 import type { ClientHandler } from './handler.js'
+import { setLongTimeout } from './long-timeout.js'
 import type { ParticipantList } from './space-state.js'
-import { setLongTimeout } from './wait.js'
 
 /** A pause of this participant [MEUP-3.13]. */
 export interface Pause {

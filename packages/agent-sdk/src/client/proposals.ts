@@ -16,11 +16,12 @@ import { noCapabilityError } from './errors.js'
 import { getResult } from './get-result.js'
 import { GuardedEmitter, printListenerError } from './guarded-emitter.js'
 import type { ClientHandler, KnownChanges } from './handler.js'
+import { setLongTimeout } from './long-timeout.js'
 import { type Grant, type GrantOptions, sendGrant } from './management.js'
 import type { PendingRequests } from './pending-requests.js'
 import { type OpenProposal, pickReasons, readReasons, type Settlement } from './proposal.js'
 import type { CallOptions, ClientContext } from './types.js'
-import { setLongTimeout, type WaitOptions } from './wait.js'
+import type { WaitOptions } from './wait.js'
 
 export interface ApproveOptions extends WaitOptions, Pick<CallOptions, 'onElicitation' | 'waitForMs'> {
   /** The reason for the approval, for the log; default: none [MEUP-13.11]. */

@@ -1,4 +1,4 @@
-import { setLongTimeout } from './wait.js'
+import { setLongTimeout } from './long-timeout.js'
 
 /** Number of checks within `limitMs`, so that silence is detected with a delay of at most a tenth of that time. */
 const looks = 10

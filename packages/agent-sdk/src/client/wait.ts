@@ -1,4 +1,5 @@
 import { abortedError, timeoutError } from './errors.js'
+import { setLongTimeout } from './long-timeout.js'
 import { onAbort } from './on-abort.js'
 
 export interface WaitOptions {
@@ -60,61 +61,4 @@ export function wait<Value>(
     begin(waiter)
     if (signal?.aborted) aborted()
   })
-}
-
-/** The maximum delay of `setTimeout` in ms; with a longer one it fires immediately. */
-const maxTimerMs = 2 ** 31 - 1
-
-/** `setTimeout` without its limit of 24 days; `Infinity` never fires. Returns a function that cancels it. */
-export function setLongTimeout(ms: number, callback: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const arm = (left: number): void => {
-    if (left === Number.POSITIVE_INFINITY) return
-    const part = Math.min(Math.max(left, 0), maxTimerMs)
-    timer = setTimeout(() => (part < left ? arm(left - part) : callback()), part)
-  }
-  arm(ms)
-  return () => clearTimeout(timer)
-}
-
-interface Closing {
-  readonly ended: { readonly error: Error | undefined } | undefined
-  on(event: 'closed', listener: (error: Error | undefined) => void): unknown
-  off(event: 'closed', listener: (error: Error | undefined) => void): unknown
-}
-
-/**
- * Iterates over pushed values, and queues them in between. Ends when the source is closed; throws if an error closed it. Stops
- * listening when the loop is left.
- */
-export function streamEvents<Value>(source: Closing, listen: (push: (value: Value) => void) => () => void) {
-  const values: Value[] = []
-  let wake: (() => void) | undefined
-  let over = source.ended
-  const closed = (error: Error | undefined): void => {
-    over = { error }
-    wake?.()
-  }
-  const stop = listen((value) => {
-    values.push(value)
-    wake?.()
-  })
-  source.on('closed', closed)
-
-  async function* iterate(): AsyncGenerator<Value, void> {
-    try {
-      for (;;) {
-        while (values.length > 0) yield values.shift() as Value
-        if (over?.error !== undefined) throw over.error
-        if (over !== undefined) return
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    } finally {
-      stop()
-      source.off('closed', closed)
-    }
-  }
-  return iterate()
 }

@@ -7,7 +7,7 @@ import type { Turn } from '../agent/turn.js'
 import { isAbort, isClosing, type TurnOptions } from '../agent/turns.js'
 import type { BaseClient } from '../client/base-client.js'
 import { Notice } from '../client/errors.js'
-import { setLongTimeout } from '../client/wait.js'
+import { setLongTimeout } from '../client/long-timeout.js'
 import type { TranscriptStore } from '../transcript/store.js'
 
 /**
