@@ -23,7 +23,7 @@ export interface TimedWaiter<Value> extends Waiter<Value> {
 
 /**
  * Creates a promise that rejects when the signal is aborted or the time is over. `begin`: gets the functions that settle it.
- * `end`: called when it is settled.
+ * `end`: called once, when it is settled.
  */
 export function wait<Value>(
   what: string,
@@ -32,10 +32,14 @@ export function wait<Value>(
   end: (waiter: TimedWaiter<Value>) => void,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const finish = (): void => {
+    let isSettled = false
+    const settle = (carryOut: () => void): void => {
+      if (isSettled) return
+      isSettled = true
       cancel()
       endListening()
       end(waiter)
+      carryOut()
     }
     const waiter: TimedWaiter<Value> = {
       allowMore(ms) {
@@ -44,14 +48,8 @@ export function wait<Value>(
         until = performance.now() + timeoutMs + ms
         cancel = setLongTimeout(timeoutMs + ms, late)
       },
-      resolve: (value) => {
-        finish()
-        resolve(value)
-      },
-      reject: (error) => {
-        finish()
-        reject(error)
-      },
+      resolve: (value) => settle(() => resolve(value)),
+      reject: (error) => settle(() => reject(error)),
     }
     const aborted = (): void => waiter.reject(abortedError(signal))
     const late = (): void => waiter.reject(timeoutError(what, timeoutMs))
