@@ -7,8 +7,7 @@ import { chooseLine, print, printJson, printNotice } from '../lib/output.js'
 import { writeFile } from '../lib/write-file.js'
 import { exportEvidence } from '../why/evidence.js'
 import { type Explanation, explainAct } from '../why/explanation.js'
-import { findActs } from '../why/find-acts.js'
-import { describeAct } from '../why/lines.js'
+import { describeAct, findActs } from '../why/find-acts.js'
 
 export function addWhy(program: Command): void {
   withConnection(program.command('why'), 'print one JSON object')

@@ -1,7 +1,8 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
-import { getUlidSeq, isToolCall } from '@meup/folds'
+import { brief, defaultGuard, describe, getUlidSeq, isToolCall, sentence } from '@meup/folds'
 import { type AnyEnvelope, type DecisionPayload, Kind, ProtocolError } from '@meup/protocol'
 import { UsageError } from '../lib/exit.js'
+import { formatLocalTime } from '../lib/times.js'
 import { findLatestAnswerer, readRequestedTurns } from '../lib/turns.js'
 
 /** Maximum number of acts (calls, decisions, answers) to choose from, and of search hits examined. */
@@ -92,3 +93,11 @@ function isAct({ kind, correlationId, payload }: AnyEnvelope): boolean {
   if (kind === Kind.systemDecision) return (payload as Partial<DecisionPayload>).decision !== 'review'
   return kind !== Kind.mcpRequest || isToolCall({ ...payload })
 }
+
+/** Formats an act (a tool call, a decision about one, or an answer) on one line of the list from which the user chooses. */
+export const describeAct = (act: AnyEnvelope): string => {
+  const said = brief(sentence(describe(act, defaultGuard)), maxActChars)
+  return `${formatLocalTime(Date.parse(act.ts))}  ${said}  #${act.seq}`
+}
+
+const maxActChars = 120

@@ -1,7 +1,7 @@
 import type { HttpClient } from '@meup/agent-sdk/http'
 import { getStdoutStyle } from '../lib/output.js'
 import type { Explanation } from './explanation.js'
-import { whyLines } from './lines.js'
+import { whyLines } from './explanation-lines.js'
 import { findCapabilityLine } from './space-file.js'
 
 /** Formats an explanation for this terminal, with line numbers of this folder's space.yaml. */

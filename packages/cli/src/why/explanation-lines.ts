@@ -1,14 +1,11 @@
 import type { WhyAnswer } from '@meup/agent-sdk/http'
 import {
   brief,
-  defaultGuard,
-  describe,
   formatCapability,
   getCallRationale,
   onOneLine,
   plainStyle,
   type Style,
-  sentence,
   type WhyRole,
   type WhyStep,
   whySignalTexts,
@@ -52,14 +49,6 @@ const verbs: Readonly<Record<WhyRole, string>> = {
   concluded: 'concludes:',
   answered: 'answers:',
 }
-
-/** Formats an act (a tool call, a decision about one, or an answer) on one line of the list from which the user chooses. */
-export const describeAct = (act: AnyEnvelope): string => {
-  const said = brief(sentence(describe(act, defaultGuard)), maxActChars)
-  return `${formatLocalTime(Date.parse(act.ts))}  ${said}  #${act.seq}`
-}
-
-const maxActChars = 120
 
 /**
  * First line of an explanation: `2026-11-24T18:14:26+01:00  janitor calls desk/delete_file {"path":"old.log"}
