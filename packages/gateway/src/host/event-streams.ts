@@ -8,8 +8,8 @@ import { mayRead } from '../core/may-read.js'
 import type { Space, SpaceListener } from '../core/space.js'
 import { yieldNow } from '../core/yielding.js'
 import type { IndexedTurns } from '../index/indexer.js'
+import { classifyReader, type TurnEvents, type TurnViewEvent } from '../index/turn-events.js'
 import type { EndedTurn } from '../index/turn-index.js'
-import { classifyReader, type TurnEvents, type TurnViewEvent } from '../index/turn-view.js'
 import type { Message, OutboundBatch } from '../ports/connection.js'
 
 /** Maximum bytes of envelopes that wait in memory for the index; if more wait, all are dropped, and read from the log again. */

@@ -12,23 +12,24 @@ import { getRightsKey, mayRead, type Reader } from '../core/may-read.js'
 import type { Space } from '../core/space.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import type { Entry } from '../ports/envelope-log.js'
+import {
+  classifyReader,
+  createTurnEvents,
+  type TurnEvents,
+  type TurnViewEvent,
+  unread,
+} from './turn-events.js'
+import { createExcerpt, longTurn } from './turn-excerpt.js'
 import { rowAt, rowsAt, type TurnIndex } from './turn-index.js'
 import {
   type CallRange,
-  classifyReader,
   contextIn,
-  createExcerpt,
   createTurnEnvelope,
-  createTurnEvents,
-  longTurn,
   selectVisible,
   type TurnEnvelope,
-  type TurnEvents,
   type TurnView,
-  type TurnViewEvent,
-  unread,
   type VisibleTurn,
-} from './turn-view.js'
+} from './visible-turn.js'
 import { type CallInTurn, type Placed, type RowsBySeq, seqsOf, WholeTurns } from './whole-turns.js'
 
 /** A turn for one reader, and its cost. `view`: `undefined` = no part of it is readable. */

@@ -5,7 +5,7 @@ import { yieldIfBusy } from '../core/yielding.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import { LoggedRights } from './rights.js'
 import type { TurnIndex } from './turn-index.js'
-import type { TurnView } from './turn-view.js'
+import type { TurnView } from './visible-turn.js'
 
 interface TurnQuery {
   readonly agent: string

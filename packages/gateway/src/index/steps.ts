@@ -17,8 +17,9 @@ import { isErased } from '../log/entries.js'
 import type { Entry, Row } from '../ports/envelope-log.js'
 import { countCharacters, type FoldedTurns, type Passed } from './folded-turns.js'
 import { LoggedRights } from './rights.js'
+import { longTurn } from './turn-excerpt.js'
 import { rowsAt, type StepPlace, type StepQuery, type TurnIndex } from './turn-index.js'
-import { longTurn, type TurnView } from './turn-view.js'
+import type { TurnView } from './visible-turn.js'
 
 /** Selects steps of the audit. `agents`: steps in turns of these participants, and refusals of their envelopes. */
 export interface AuditQuery extends Omit<StepQuery, 'turn'> {

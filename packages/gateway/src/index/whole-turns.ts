@@ -3,15 +3,10 @@ import { type Envelope, Kind } from '@meup/protocol'
 import type { ParsedRows } from '../core/parsed-rows.js'
 import { yieldIfBusy } from '../core/yielding.js'
 import type { EnvelopeLog, Row } from '../ports/envelope-log.js'
+import { createTurnEvents, type TurnViewEvent } from './turn-events.js'
+import { longTurn } from './turn-excerpt.js'
 import { rowAt, rowsAt, type TurnIndex, type TurnPlace } from './turn-index.js'
-import {
-  contextIn,
-  createTurnEnvelope,
-  createTurnEvents,
-  longTurn,
-  type TurnEnvelope,
-  type TurnViewEvent,
-} from './turn-view.js'
+import { contextIn, createTurnEnvelope, type TurnEnvelope } from './visible-turn.js'
 
 /** Maximum bytes of cached turns. A cached turn that continues need not be folded from its beginning. */
 const maxCachedBytes = 64 * 1024 * 1024
