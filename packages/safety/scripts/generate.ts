@@ -1,6 +1,6 @@
 /** Writes src/leak/generated/rules.ts from the rules in src/rules, in the order in which they are applied. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { BuiltInRule, CompiledRule } from '../src/leak/rule.js'
+import type { BuiltInRule, CompiledRule } from '../src/leak/built-in-rule.js'
 import { readRuleNeeds } from './rule-needs.js'
 
 /** A rule as in its JSON file. */
@@ -46,7 +46,7 @@ function literalOf(text: string): string {
 const linesOf = (literals: readonly string[]): string =>
   `[\n${literals.map((each) => `  ${each},\n`).join('')}]`
 const text = `// Written by scripts/generate.ts.
-import type { CompiledRule } from '../rule.js'
+import type { CompiledRule } from '../built-in-rule.js'
 
 /** Built-in rules: first those that find a secret by its own form, then those that need a label before it. */
 export const builtInRules: readonly CompiledRule[] = ${linesOf(builtIn.map((rule) => JSON.stringify(rule)))}

@@ -1,5 +1,5 @@
+import type { BuiltInRule, CompiledRule } from '../src/leak/built-in-rule.js'
 import { readNeeds } from '../src/leak/pattern-needs.js'
-import type { BuiltInRule, CompiledRule } from '../src/leak/rule.js'
 import { commonWords } from './common-words.js'
 
 type RuleNeeds = Pick<CompiledRule, 'reach' | 'hasBlanks' | 'inProse'>

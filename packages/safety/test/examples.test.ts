@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
 import { verifies } from '../../../test/verifies.js'
+import { type BuiltInRule, createDetector } from '../src/leak/built-in-rule.js'
 import { compileKeywords } from '../src/leak/finder.js'
-import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]

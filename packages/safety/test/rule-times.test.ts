@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { times } from '../../../test/support/soak.js'
+import { type BuiltInRule, createDetector } from '../src/leak/built-in-rule.js'
 import { compileKeywords } from '../src/leak/finder.js'
-import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { builtInRules, compileSafety, defaultSafety } from '@meup/safety'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { type BuiltInRule, createDetector } from '../src/leak/built-in-rule.js'
 import { compileKeywords } from '../src/leak/finder.js'
-import { type BuiltInRule, createDetector } from '../src/leak/rule.js'
 
 /**
  * A rule as in its file. In `positives`, one character of each secret is written as `\u….`, so that scanners do not find

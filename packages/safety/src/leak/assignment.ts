@@ -1,3 +1,6 @@
+// Finds secrets by their names: values that look secret next to `api_key` or `password`. How a name leads to its value:
+// `assignment-values.ts`.
+
 import { charSet, charSetExcept, findStretches, type Span } from '../spans.js'
 import {
   assignedValueAt,
@@ -57,7 +60,7 @@ interface Place {
 }
 
 /** A kind of secret: the last words of its names, and a test for its values. */
-interface Kind {
+interface SecretKind {
   readonly name: string
   readonly words: readonly string[]
   /** Maximum characters of a value that are examined. */
@@ -67,7 +70,7 @@ interface Kind {
   readonly isSecret: (place: Place) => boolean
 }
 
-const keys: Kind = {
+const keys: SecretKind = {
   name: 'credential',
   longest: 512,
   words: [
@@ -100,7 +103,7 @@ const oneRun = /^[^A-Za-z\d]?[A-Za-z\d]+(?:[^A-Za-z\d][A-Za-z\d]*)?={0,2}$/
 const isMixed = /^(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*\d){3})\S+$/
 const longBase64 = /^(?:base64:)?[A-Za-z\d+/]{40,}={0,2}$/
 
-const passwords: Kind = {
+const passwords: SecretKind = {
   name: 'password',
   longest: 160,
   words: [
@@ -148,7 +151,7 @@ const passwords: Kind = {
 }
 
 /** Secrets that people choose, which are shorter than generated ones. */
-const secrets: Kind = {
+const chosenSecrets: SecretKind = {
   name: 'credential',
   longest: 160,
   words: ['secret', 'credential', 'credentials'],
@@ -161,7 +164,7 @@ const secrets: Kind = {
 }
 
 /** Detects values that look secret next to the name of a secret. */
-export const assignments: readonly Detector[] = [keys, secrets, passwords].map((kind) => ({
+export const assignments: readonly Detector[] = [keys, chosenSecrets, passwords].map((kind) => ({
   name: kind.name,
   action: 'mask',
   words: kind.words,

@@ -1,9 +1,10 @@
 import type { SafetySettings } from '../settings.js'
 import { blanks, charSet, charSetExcept, codeAt, findStretches, type Span } from '../spans.js'
 import { assignments } from './assignment.js'
+import { createDetector } from './built-in-rule.js'
 import type { Detector } from './detector.js'
 import { builtInRules } from './generated/rules.js'
-import { createDetector, createOwnDetector } from './rule.js'
+import { createOwnDetector } from './operator-rule.js'
 
 /** The name of secrets known to the caller, in redaction marks. */
 const knownName = 'known-secret'
