@@ -13,6 +13,7 @@ import {
 } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
 import { type AgentCommand, type AgentProcess, startAgent } from './agent-process.js'
+import { AgentSession, type AgentState } from './agent-session.js'
 import {
   type AgentUpdate,
   type OfferedCommand,
@@ -24,7 +25,6 @@ import {
 import { findAgent, type KnownAgent } from './agents.js'
 import { Approvals } from './approvals.js'
 import type { AgentPrompt } from './prompt.js'
-import { AgentSession, type AgentState } from './session.js'
 
 /** Default milliseconds until a permission request expires. */
 const defaultApprovalMs = 600_000

@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@agentclientprotocol/sdk'
 import { frameMessage, type Turn } from '@meup/agent-sdk'
 import { quoteForPrompt } from '@meup/agent-sdk/internal'
-import { cut, getNamed, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
+import { cut, inlineJson, isObject, maxShownJsonChars, onOneLine } from '@meup/folds'
 
 type Asked = Pick<Turn, 'from' | 'text' | 'trigger'>
 
@@ -37,21 +37,6 @@ export function createPrompt({ turn, notes, takesImages, command }: PromptParts)
     )
   })
   return [textBlock(lines.join('\n')), ...attached]
-}
-
-/** Matches `/compact` and `/review src`, but not a path. */
-const commandPattern = /^\/([\w:.-]+)(?:\s|$)/
-
-/** Reads the agent's slash command in a chat that names the agent: `/compact` or `@coder /compact`. */
-export function readAgentCommand(
-  { text, trigger }: Pick<Asked, 'text' | 'trigger'>,
-  self: string,
-): { readonly name: string; readonly text: string } | undefined {
-  if (getNamed(trigger)?.includes(self) !== true) return undefined
-  const mention = `@${self}`
-  const rest = text.startsWith(mention) ? text.slice(mention.length).replace(/^[,:]?\s+/, '') : text
-  const [, name] = commandPattern.exec(rest) ?? []
-  return name === undefined ? undefined : { name, text: rest }
 }
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text })

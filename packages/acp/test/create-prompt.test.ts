@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createPrompt, readAgentCommand } from '../src/create-prompt.js'
+import { readAgentCommand } from '../src/agent-command.js'
+import { createPrompt } from '../src/create-prompt.js'
 import { startCoder } from './support/coder.js'
 
 interface Said {
@@ -42,7 +43,7 @@ describe('a chat to a coding agent', () => {
     ['see /compact', { to: ['coder'] }, undefined],
   ])('%j with %j is the command %j', (text, { to, mentions }, expected) => {
     const trigger = { payload: { message: text, mentions }, ...(to && { to }) }
-    expect(readAgentCommand({ text, trigger } as never, 'coder')?.text).toBe(expected)
+    expect(readAgentCommand({ text, trigger } as never, 'coder', [])?.text).toBe(expected)
   })
 
   test('is a command as it is: no line before it, and none that passes for another speaker', () => {

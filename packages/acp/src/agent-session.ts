@@ -1,3 +1,5 @@
+// A session of the Agent Client Protocol with the agent's process: opened, resumed or loaded, and asked one prompt at a time.
+
 import {
   methods,
   type NewSessionRequest,
@@ -10,13 +12,14 @@ import { isObject } from '@meup/folds'
 import { settlesWithin } from '@meup/mcp-bridge'
 import { getErrorMessage, Kind, omitUndefined } from '@meup/protocol'
 import type { AgentCall } from './agent-call.js'
+import { readAgentCommand } from './agent-command.js'
 import type { AgentProcess } from './agent-process.js'
 import type { AgentUpdate, OfferedCommand } from './agent-updates.js'
 import { findAgent } from './agents.js'
 import { getAnswer, readAcpUsage } from './answer.js'
 import type { Approvals } from './approvals.js'
 import { askForChoice } from './choices.js'
-import { createPrompt, readAgentCommand } from './create-prompt.js'
+import { createPrompt } from './create-prompt.js'
 import { agentError } from './errors.js'
 import { AgentPrompt } from './prompt.js'
 import { SpaceToolArrivals, type SpaceToolServer, serveSpaceTools } from './space-tools.js'
@@ -250,11 +253,12 @@ export class AgentSession {
   }
 
   async #answer(turn: Turn): Promise<void> {
+    const { space, getCommands } = this.#parts
     const live = turn.write()
     const stopper = new Stopper(turn.signal, this.#parts)
     try {
       const process = await this.#open()
-      const command = this.#readCommand(turn)
+      const command = readAgentCommand(turn, space.id, getCommands())
       if (command?.unknown !== undefined) {
         live.close()
         return void (await turn.reply(command.unknown))
@@ -378,18 +382,6 @@ export class AgentSession {
       prompt: createPrompt({ turn, notes, takesImages, command }),
     })
     return isObject(result) ? result : {}
-  }
-
-  /** Reads the slash command of a turn. `unknown`: the reply if the agent has no such command. */
-  #readCommand(
-    turn: Turn,
-  ): { readonly name: string; readonly text: string; readonly unknown?: string } | undefined {
-    const command = readAgentCommand(turn, this.#parts.space.id)
-    const commands = this.#parts.getCommands()
-    if (command === undefined || commands.length === 0) return command
-    if (commands.some(({ name }) => name === command.name)) return command
-    const list = commands.map(({ name, description }) => `/${name}${description && `: ${description}`}`)
-    return { ...command, unknown: [`I have no command /${command.name}. I have:`, ...list].join('\n- ') }
   }
 }
 
