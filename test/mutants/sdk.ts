@@ -329,7 +329,7 @@ export const sdk: readonly Mutant[] = [
   // The structured output of an agent is not validated.
   {
     package: agentSdk,
-    function: 'readOutput',
+    function: 'createOutputSchema',
     replace: "'problem' in checked",
     by: 'false',
     tests: ['packages/agent-sdk/test/model/output.test.ts'],

@@ -3,7 +3,7 @@ import { getErrorMessage } from '@meup/protocol'
 import { Notice } from '../client/errors.js'
 import type { DialRequest } from '../client/transport.js'
 import { type AgentOptions, systemClock, type TranscriptMode, transcriptModes } from '../model/options.js'
-import { readOutput } from '../model/output.js'
+import { createOutputSchema } from '../model/output-schema.js'
 import { Recorder } from '../model/recorder.js'
 import type { ModelAgent } from '../model/run-model-agent.js'
 import { createMask } from '../transcript/mask.js'
@@ -24,7 +24,7 @@ interface Owner {
 /** Loads the model and opens the transcript of an agent. Rejects if a package or a setting is missing. */
 export async function openModels(options: AgentOptions, owner: Owner): Promise<ModelAgent> {
   const mode = chooseMode(options.transcript ?? process.env.MEUP_TRANSCRIPT)
-  const output = options.output && (await readOutput(options.output))
+  const output = options.output && (await createOutputSchema(options.output))
   const instructions = [options.instructions, output?.instructions].filter((each) => each !== undefined)
   const dialogues = await beginDialogues({
     ...options,

@@ -18,7 +18,7 @@ import {
 import { NoAnswerError } from './errors.js'
 import type { Memory } from './memory.js'
 import type { ResolvedOptions } from './options.js'
-import type { Output } from './output.js'
+import type { OutputSchema } from './output-schema.js'
 import type { Recorder, TurnRecorder } from './recorder.js'
 import type { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
@@ -47,7 +47,7 @@ interface Answerer {
   /** Absent: no transcript is recorded. */
   readonly recorder: Recorder | undefined
   /** The required form of answers; absent: any text is an answer. */
-  readonly output: Output | undefined
+  readonly output: OutputSchema | undefined
   readonly options: ResolvedOptions
   /** The token budget that all turns of the agent share. */
   readonly day: DayBudget

@@ -12,7 +12,7 @@ import type { Dialogue } from './dialogue.js'
 import { isLoopError, NoAnswerError } from './errors.js'
 import { Memory } from './memory.js'
 import { type AgentOptions, resolveOptions } from './options.js'
-import type { Output } from './output.js'
+import type { OutputSchema } from './output-schema.js'
 import type { Recorder } from './recorder.js'
 import { Steering } from './steering.js'
 import { summaryInstructions, writeSummary } from './summarize.js'
@@ -29,7 +29,7 @@ export interface ModelAgent {
   /** Absent: no transcript is recorded. */
   readonly recorder: Recorder | undefined
   /** The required form of answers; absent: any text is an answer. */
-  readonly output?: Output | undefined
+  readonly output?: OutputSchema | undefined
 }
 
 /** The internals of a client that a model agent needs. */

@@ -4,15 +4,15 @@ import { findJsonEnd } from '../extract/json-text.js'
 import { parseExactJson } from './exact-arguments.js'
 
 /** The required form of answers, for agents with the option `output`. */
-export interface Output {
+export interface OutputSchema {
   /** The part of the system prompt that describes the form. */
   readonly instructions: string
   /** Reads the data from the text of an answer, or describes why it does not fit. */
   read(text: string): Promise<{ readonly data: unknown } | { readonly problem: string }>
 }
 
-/** Creates an `Output`. Rejects with a `TypeError` for an invalid schema. */
-export async function readOutput(schema: InputSchema): Promise<Output> {
+/** Creates an `OutputSchema`. Rejects with a `TypeError` for an invalid schema. */
+export async function createOutputSchema(schema: InputSchema): Promise<OutputSchema> {
   const { jsonSchema, check } = await describeOutput(schema)
   return {
     instructions: `Your final answer is one JSON value, and nothing else, that fits this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
