@@ -78,6 +78,7 @@ export class Past {
       if (isTimeUp()) return false
       const next = Math.min(index + envelopesPerStep, end, index + this.#between - this.#since)
       this.#growing.append(log.envelopes.slice(index, next), 0)
+      // Creates the rows of these envelopes in the time of this step; otherwise the first drawing creates all rows in one frame.
       void this.#growing.lists.stream.slots
       this.#onApplied(next - index)
       index = next
