@@ -1,4 +1,4 @@
-import { renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { changedSources, findSources, SourceWatch } from '../src/run/sources.js'
@@ -94,7 +94,7 @@ function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
     write(`${name}.new`, text)
     renameSync(join(folder, `${name}.new`), join(folder, name))
   }
-  return { changes, write, replace }
+  return { changes, folder, write, replace }
 }
 
 test('each save is a change, in place or by renaming, and in files that were imported later', async () => {
@@ -111,6 +111,37 @@ test('each save is a change, in place or by renaming, and in files that were imp
   const count = changes.length
   write('late.mjs', '2')
   await expect.poll(() => changes.slice(count)).toEqual([['late.mjs']])
+})
+
+test('saves at once in place and by renaming leave no later save unseen', async () => {
+  const { changes, write, replace } = watched({ 'agent.mjs': '0', 'lib/word.mjs': '', 'package.json': '{}' })
+  for (let round = 1; round <= 6; round++) {
+    write('agent.mjs', `in place ${round}`)
+    await new Promise((resolve) => setTimeout(resolve, round - 1)) // The first event arrives in between.
+    replace('agent.mjs', `import './lib/word.mjs' // ${round}`)
+    await expect.poll(() => changes.length).toBe(3 * round - 2)
+    for (const [more, text] of ['a', 'b'].entries()) {
+      write('lib/word.mjs', `${text}${round}`)
+      await expect.poll(() => changes.length).toBe(3 * round - 1 + more)
+    }
+  }
+})
+
+test.for([
+  [
+    'deleted and written anew, as git does',
+    (folder: string) => rmSync(join(folder, 'lib'), { recursive: true }),
+  ],
+  ['renamed away', (folder: string) => renameSync(join(folder, 'lib'), join(folder, 'old'))],
+] as const)('a file is still watched after its folder was %s', async ([, remove]) => {
+  const { changes, write, folder } = watched({ 'agent.mjs': `import './lib/word.mjs'`, 'lib/word.mjs': '1' })
+  remove(folder)
+  await expect.poll(() => changes.length).toBe(1)
+  mkdirSync(join(folder, 'lib'))
+  write('lib/word.mjs', '2')
+  await expect.poll(() => changes.length).toBe(2)
+  write('lib/word.mjs', '3')
+  await expect.poll(() => changes.length).toBe(3)
 })
 
 // Retried, because two saves count as two changes if the machine stalls in between.

@@ -6,6 +6,7 @@ import { getSecretFolder } from '../config/secrets.js'
 import { findConfigWarnings } from '../lib/capabilities.js'
 import { formatClock } from '../lib/logger.js'
 import { print, printNotice } from '../lib/output.js'
+import { FileWatch } from './file-watch.js'
 import type { RunningGateway, TokensBySpace } from './start-gateway.js'
 
 /**
@@ -50,7 +51,7 @@ export function reloadOnDemand(
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): {
   /** Also reloads whenever files change, from now on. */
-  watch(config: Config): Promise<void>
+  watch(config: Config): void
   /** Prints from now on that the configuration file has changed. */
   announceEdits(config: Config): void
   stop(): Promise<void>
@@ -83,22 +84,24 @@ export function reloadOnDemand(
     isSignalled = true
     reloads.request()
   })
-  let watching: Promise<{ close(): Promise<void> } | undefined> | undefined
-  const failed = (error: unknown): undefined => {
-    printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`)
+  let files: FileWatch | undefined
+  const follow = (paths: readonly string[], settleMs: number): void => {
+    const failed = (error: unknown): void => {
+      printNotice(`✗ the files cannot be watched: ${String(error)}; SIGHUP still reloads`)
+    }
+    files = new FileWatch({ settleMs, changed: reloads.request, failed })
+    files.follow(paths)
   }
   return {
-    async watch({ file, directory }) {
+    watch({ file, directory }) {
       doApply = true
-      const files = [file, join(directory, '.meup', 'tokens'), getSecretFolder(directory)]
-      watching = watchFiles(files, { settleMs: applyMs, changed: reloads.request, failed }).catch(failed)
-      await watching
+      follow([file, join(directory, '.meup', 'tokens'), getSecretFolder(directory)], applyMs)
     },
     announceEdits({ file }) {
-      watching = watchFiles([file], { settleMs: editMs, changed: reloads.request, failed }).catch(failed)
+      follow([file], editMs)
     },
     async stop() {
-      await (await watching)?.close()
+      files?.close()
       await reloads.stop()
     },
   }
@@ -282,36 +285,3 @@ export function createSerialTask(task: () => Promise<void>): {
  * several steps. An announcement waits longer, because commands that edit the file then send SIGHUP, which applies it.
  */
 const [applyMs, editMs] = [100, 1000]
-
-interface WatchOptions {
-  readonly settleMs: number
-  changed(): void
-  /** Called when watching fails: later changes may be missed. */
-  failed(error: unknown): void
-}
-
-/** Watches files and folders. Resolves once changes will be noticed. */
-async function watchFiles(
-  paths: string[],
-  { settleMs, changed, failed }: WatchOptions,
-): Promise<{ close(): Promise<void> }> {
-  const { watch } = await import('chokidar')
-  const watcher = watch(paths, { ignoreInitial: true })
-  let timer: NodeJS.Timeout | undefined
-  watcher.on('all', () => {
-    clearTimeout(timer)
-    timer = setTimeout(changed, settleMs)
-  })
-  await new Promise<void>((resolve) => {
-    watcher
-      .on('error', failed)
-      .on('error', () => resolve())
-      .on('ready', () => resolve())
-  })
-  return {
-    async close() {
-      clearTimeout(timer)
-      await watcher.close()
-    },
-  }
-}

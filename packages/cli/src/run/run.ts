@@ -47,7 +47,7 @@ export async function run(command: 'gateway' | 'up', flags: RunFlags): Promise<v
     await running.close()
   }
   const ended = untilSignal(close, { isQuiet: json })
-  if (flags.watch) await reloading.watch(running.config)
+  if (flags.watch) reloading.watch(running.config)
   announceListening(running, json) // Scripts that read this line may stop the process immediately.
   if (!flags.watch && !json) reloading.announceEdits(running.config)
   const spaces = await launching

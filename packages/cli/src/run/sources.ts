@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
-import type { FSWatcher } from 'chokidar'
 import type { ProcessProgram } from '../config/config.js'
+import { FileWatch } from './file-watch.js'
 
 /** Quiet period after the last change before a restart. */
 const settleMs = 200
@@ -21,13 +21,12 @@ interface SourceWatchOptions {
 /** Watches the files of a program. */
 export class SourceWatch {
   readonly #options: SourceWatchOptions
+  readonly #files: FileWatch
   #marked: Sources = new Map()
-  #watcher: Promise<FSWatcher> | undefined
-  #timer: NodeJS.Timeout | undefined
-  #isClosed = false
 
   constructor(options: SourceWatchOptions) {
     this.#options = options
+    this.#files = new FileWatch({ settleMs, changed: () => this.#compare(), failed: options.failed })
   }
 
   /** Whether the program has files to watch. */
@@ -37,40 +36,13 @@ export class SourceWatch {
 
   /** Records the current files as the baseline, just before the program starts. */
   mark(): void {
-    const before = this.#marked
     this.#marked = this.#options.read()
-    this.#follow(before)
+    this.#files.follow([...this.#marked.keys()])
+    this.#files.settle() // Also notices changes made before the watch began.
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    await (await this.#watcher?.catch(() => undefined))?.close()
-  }
-
-  #follow(before: Sources): void {
-    if (this.#isClosed || (this.#watcher === undefined && this.#marked.size === 0)) return
-    this.#watcher ??= this.#open()
-    const added = [...this.#marked.keys()].filter((file) => !before.has(file))
-    const gone = [...before.keys()].filter((file) => !this.#marked.has(file))
-    this.#watcher.then((watcher) => {
-      watcher.unwatch(gone)
-      if (added.length === 0) return
-      watcher.add(added)
-      this.#lookLater() // Also notices changes made before the watch began.
-    }, this.#options.failed)
-  }
-
-  async #open(): Promise<FSWatcher> {
-    const { watch } = await import('chokidar')
-    const watcher = watch([], { ignoreInitial: true })
-    const look = (): void => this.#lookLater()
-    return watcher.on('all', look).on('ready', look).on('error', this.#options.failed)
-  }
-
-  #lookLater(): void {
-    clearTimeout(this.#timer)
-    if (!this.#isClosed) this.#timer = setTimeout(() => this.#compare(), settleMs)
+  close(): void {
+    this.#files.close()
   }
 
   #compare(): void {

@@ -150,7 +150,7 @@ export class Supervisor {
         onEvent?.(name, { type: 'removed' })
       },
       async close() {
-        await files?.close()
+        files?.close()
         await keeper.close()
       },
     }
