@@ -35,7 +35,21 @@ await using space = await conect()
 
 ReferenceError: conect is not defined
     at file:///srv/demo/agent.mjs:4:27`,
-    'ReferenceError: conect is not defined',
+    'agent.mjs:4:27: ReferenceError: conect is not defined',
+  ],
+  [
+    'an error of a package, at the line that called it',
+    `/srv/demo/node_modules/sdk/connect.js:9
+Error: at start
+    at connect (/srv/demo/node_modules/sdk/connect.js:9:9)
+    at async main (/srv/demo/src/agent.ts:10:17)
+    at async file:///srv/demo/agent.ts:4:1`,
+    'src/agent.ts:10:17: Error: at start',
+  ],
+  [
+    'an error in packages alone',
+    'Error: at start\n    at node:internal/main:1:1\n    at /opt/tool/index.js:3:1',
+    'Error: at start',
   ],
   [
     'an error with a code',
@@ -44,8 +58,8 @@ ReferenceError: conect is not defined
   ],
   [
     'an exception of Python',
-    'Traceback (most recent call last):\n  File "/srv/demo/a.py", line 1, in <module>\njson.decoder.JSONDecodeError: Extra data',
-    'json.decoder.JSONDecodeError: Extra data',
+    'Traceback (most recent call last):\n  File "/srv/demo/a.py", line 1, in <module>\n  File "/usr/lib/python3/json/decoder.py", line 340, in decode\njson.decoder.JSONDecodeError: Extra data',
+    'a.py:1: json.decoder.JSONDecodeError: Extra data',
   ],
   ['nothing', 'listening on http://127.0.0.1:80\nError handling is on', undefined],
 ])('%s is found in the last lines of stderr', ([, stderr, cause]) => {
