@@ -54,7 +54,7 @@ test('what participants print is shown live, each line with its name, and stacks
   await ana.chat('Fail')
   await expect
     .poll(() => said.stderr)
-    .toMatch(/^\d\d:\d\d:\d\d {2}✗ bot ended: exit 1, Error: told to · next try in 0\.\d s$/m)
+    .toMatch(/^\d\d:\d\d:\d\d {2}✗ bot ended: exit 1, bot\.mjs:6:\d+: Error: told to · next try in 0\.\d s$/m)
   expect(said.stderr).toMatch(
     /\nbot {3}\| Error: told to\nbot {3}\| {3}fail\nbot {3}\| {5}at Immediate\.<anonymous> \(file:.*bot\.mjs:6:\d+\)\n/,
   )
@@ -154,7 +154,7 @@ setInterval(() => { if (existsSync('go')) throw new Error('broken') }, 20)`,
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const end = logged.findIndex(({ reason }) => reason === 'exit 1, Error: broken')
+  const end = logged.findIndex(({ reason }) => /^exit 1, bot\.mjs:3:\d+: Error: broken$/.test(reason))
   expect(logged.slice(0, end)).toEqual([
     expect.objectContaining({ participant: 'bot', stream: 'stderr', text: 'first' }),
     expect.objectContaining({

@@ -125,6 +125,14 @@ test('for people there is a line with the time of day and how long it took', () 
   ])
 })
 
+test('a late program is named with how to run it by hand, as the participant that it is', () => {
+  const { on, lines } = report(['bot'], { json: false })
+  on('bot', late)
+  expect(lines()[1]).toMatch(
+    /! still waiting for bot\. Run its command by hand, with MEUP_PARTICIPANT=bot before it, to see/,
+  )
+})
+
 test('what is required is there once all of it has joined', async () => {
   const { on, required } = report(['a', 'b', 'c'], { required: { a: 1000, b: 1000 } })
   on('c', failed)

@@ -258,7 +258,8 @@ export const failures = {
     says: 'still waiting for {participants}',
     cause:
       'A tool server does not answer, or an agent does not connect. The others work. A server or coding agent is stopped and tried again after its `startTimeout`.',
-    remedy: 'run its command by hand to see what it waits for',
+    remedy:
+      'run its command by hand, with `MEUP_PARTICIPANT={participant}` before it, to see what it waits for',
   },
   ended_program: {
     when: 'agents',

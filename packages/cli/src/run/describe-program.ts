@@ -77,8 +77,13 @@ function describeKick(label: string, { by, reason, until }: Kick): string {
 }
 
 /** Message about programs that have not joined yet. */
-export const describeLate = (labels: readonly string[]): string =>
-  describeFailure('waiting', { participants: formatList(labels) })
+export function describeLate(late: readonly ProgramName[]): string {
+  const labels = late.map(({ label }) => label).sort()
+  return describeFailure('waiting', {
+    participants: formatList(labels),
+    participant: late[0]?.participant ?? '',
+  })
+}
 
 /** Message about programs that have joined, the last one after `waitedMs`. */
 export const describeJoined = (labels: readonly string[], waitedMs: number): string =>

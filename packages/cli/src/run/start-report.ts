@@ -26,7 +26,7 @@ export class StartReport {
   readonly #failed = new Set<string>()
   /** Unreported programs that have joined, with the time that each took; `#late`: unreported programs that are late. */
   #joined = new Map<string, number>()
-  #late: string[] = []
+  #late: ProgramName[] = []
   readonly #waiting: RequiredPrograms
 
   constructor(labels: readonly string[], options: StartReportOptions) {
@@ -59,7 +59,7 @@ export class StartReport {
     if (type !== 'starting' && type !== 'late') this.#onStarted(label)
     this.#waiting.onEvent(name, programEvent)
     if (type === 'joined') this.#joined.set(label, programEvent.waitedMs)
-    if (type === 'late') this.#late.push(label)
+    if (type === 'late') this.#late.push(name)
     if (type !== 'starting' && type !== 'started') this.#pending.delete(label)
     if (this.#pending.size === 0) this.#report()
   }
@@ -87,7 +87,7 @@ export class StartReport {
       if (this.#options.json) event('ready', { ...stamp(), participants: labels, waitedMs })
       else printLine(describeJoined(labels, waitedMs))
     }
-    if (late.length > 0 && !this.#options.json) printLine(`! ${describeLate(late.sort())}`)
+    if (late.length > 0 && !this.#options.json) printLine(`! ${describeLate(late)}`)
   }
 }
 

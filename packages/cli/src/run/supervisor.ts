@@ -225,7 +225,7 @@ const fingerprint = ({ program, connection }: ProgramAssignment): string =>
   JSON.stringify([program, connection.token])
 
 /** Default time after which a program that has not joined is late. */
-const usualLateMs = 5000
+const usualLateMs = 10_000
 
 /** For kind `process`, `startTimeout` only delays the late warning; other kinds are stopped after it. */
 const getLateMs = ({ kind, startTimeoutMs = usualLateMs }: Program): number =>
