@@ -116,6 +116,7 @@ describe('a program that fails', () => {
     expect(program.countStarts()).toBe(10)
     await program.restart('request')
     expect(program.keeper.status.count).toBe(0)
+    expect(program.keeper.status).not.toHaveProperty('lastError')
     await program.end(crash)
     expect(program.events.at(-1)).toMatchObject({ failures: { count: 1 }, next: { tryMs: 500 } })
   })
@@ -284,11 +285,13 @@ describe('joining', () => {
     await program.advance(1000)
     const countJoins = () => program.listTypes().filter((type) => type === 'joined').length
     expect(countJoins()).toBe(1)
+    expect(program.keeper.status).toMatchObject({ lastError: 'exit 1' })
     program.setPresent(false)
     await program.advance(50)
     program.setPresent(true)
     await program.advance(50)
     expect(countJoins()).toBe(2)
+    expect(program.keeper.status).not.toHaveProperty('lastError')
   })
 })
 

@@ -26,11 +26,11 @@ describe('who does how much', () => {
     monitor.apply(conclusion('bot', 3_700_000, { input: 1, output: 1 }))
     monitor.apply(conclusion('bot', 600_000, { input: 1000, output: 200 }))
     monitor.apply(conclusion('bot', 0, { input: 'x', output: -4 }))
-    const [bot] = monitor.list([participant('bot')], [], now)
+    const [bot] = monitor.list([participant('bot')], { thinking: [], waiting: new Set() }, now)
     expect(bot).toMatchObject({ messagesPerSecond: 0.5, callsPerMinute: 2, tokensPerHour: 1200 })
     expect(bot?.last).toBe('→ read {}')
     monitor.apply(envelope('chat', 'bot', 0, { payload: { message: 'hi', mentions: ['ana'] } }))
-    expect(monitor.list([participant('bot')], [], now)[0]?.last).toBe('"hi"')
+    expect(monitor.list([participant('bot')], { thinking: [], waiting: new Set() }, now)[0]?.last).toBe('"hi"')
   })
 
   test('puts the busy first, then those who think, fail or have spent', () => {
@@ -46,9 +46,10 @@ describe('who does how much', () => {
       participant('wild'),
     ]
     const thinking = [{ agent: 'thinker', runs: 2, since: now - 5000 }]
-    const listed = monitor.list(all, thinking, now)
+    const listed = monitor.list(all, { thinking, waiting: new Set(['thinker']) }, now)
     expect(listed.map(({ id }) => id)).toEqual(['wild', 'thinker', 'broken', 'spender', 'ana', 'away'])
-    expect(listed[1]).toMatchObject({ runs: 2, thinksSince: now - 5000 })
+    expect(listed[1]).toMatchObject({ runs: 2, thinksSince: now - 5000, isWaiting: true })
+    expect(listed[0]).not.toHaveProperty('isWaiting')
   })
 
   test('is said with since when, and what comes next', () => {
@@ -66,6 +67,7 @@ describe('who does how much', () => {
     const here = { ...work, state: state('here', 'here') }
     expect(describeWork(here, undefined, now)).toBe('here')
     expect(describeWork({ ...here, runs: 1, thinksSince: now - 2100 }, undefined, now)).toBe('thinks 2 s')
+    expect(describeWork({ ...here, runs: 1, isWaiting: true }, undefined, now)).toBe('waits for a decision')
     expect(describeWork({ ...here, runs: 127, thinksSince: now }, undefined, now)).toBe('thinks 127 runs')
     const starting = { ...work, state: state('starting', 'starting') }
     expect(describeWork(starting, program, now)).toBe('starting for 4 min')
@@ -83,7 +85,7 @@ describe('the screen of top', () => {
     for (const id of ids) monitor.apply(chat(id, 1000, `I am ${id}, and say a good deal more than fits`))
     return monitor.list(
       ids.map((id) => participant(id)),
-      [],
+      { thinking: [], waiting: new Set() },
       now,
     )
   }
@@ -118,6 +120,18 @@ describe('the screen of top', () => {
   test('says how many more there are', () => {
     expect(draw(50, [80, 24], 'agent-00').at(-2)).toBe('  … 30 more')
     expect(draw(5, [80, 24], 'agent-00').join('\n')).not.toContain('more')
+  })
+
+  test('cuts a long state only where there is no room for it', () => {
+    const resting = participant('broken', { program: { state: 'resting', count: 1 } })
+    const all = new SpaceMonitor().list([resting], { thinking: [], waiting: new Set() }, now)
+    const report = { space: 's', participant: 'broken', state: 'resting', count: 1, since: ago(0) }
+    const programs = new Map([['broken', { ...report, lastError: 'exit 1, agent.ts:4:1: no' }]])
+    const row = (width: number) => workTable(all, programs, { width, now })[1]
+    expect(row(200)).toContain('  resting after 1 failure: meup restart broken  ')
+    expect(row(200)).toMatch(/ {2}exit 1, agent\.ts:4:1: no$/)
+    expect(row(100)).toMatch(/resting after 1 failure: meup restart \S*… .* exit 1, agent\S*…$/)
+    expect(row(80)?.length).toBeLessThanOrEqual(80)
   })
 
   test('gives up columns where there is no room', () => {

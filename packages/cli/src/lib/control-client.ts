@@ -1,10 +1,12 @@
 import { request } from 'node:http'
+import { dirname, resolve } from 'node:path'
 import { isObject } from '@meup/folds'
 import type { Details } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { CodedError, Failure } from '../failure/failure.js'
+import type { ProgramReport } from '../run/control-requests.js'
 import { getControlPath } from './own-folder.js'
-import { isRunning, readGatewayFile } from './running-gateway.js'
+import { findGatewayProcess, isRunning, readGatewayFile } from './running-gateway.js'
 
 /** The result of a control request. */
 type ControlAnswer = Readonly<Record<string, unknown>>
@@ -30,6 +32,23 @@ export async function requestControl(directory: string, name: string, body: obje
   if (!isObject(answer.error)) return answer
   const { code, details, message, exitCode = exitCodes.error } = answer.error
   throw new CodedError(String(code), details as Details, String(message), Number(exitCode))
+}
+
+/** Reports of `meup up`, by participant. */
+export type ProgramReports = ReadonlyMap<string, ProgramReport>
+
+/** Reports of this folder's `meup up` about the programs of a space; empty if the gateway at `url` is a different one. */
+export async function readPrograms({ url, space }: Space): Promise<ProgramReports> {
+  const directory = dirname(resolve('space.yaml'))
+  if (findGatewayProcess(directory)?.url !== url) return new Map()
+  const { programs = [] } = await requestControl(directory, 'programs', {}).catch(() => ({ programs: [] }))
+  const own = (programs as readonly ProgramReport[]).filter((each) => each.space === space)
+  return new Map(own.map((each) => [each.participant, each]))
+}
+
+interface Space {
+  readonly url: string
+  readonly space: string
 }
 
 /** Joins names: `bot, files`, or `none`. */

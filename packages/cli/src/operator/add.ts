@@ -34,7 +34,7 @@ export async function add(
   const written = writeServer(config, { ...options, name, target })
   const announced = await announce(name, written)
   const { gateway, program, tokens } = announced
-  const error = program?.state === 'running' ? undefined : program?.lastError
+  const error = program?.lastError
   if (gateway === 'silent' || error !== undefined) process.exitCode = exitCodes.error
   const isTakenBack = error !== undefined && (await takeBack(written, tokens))
   const { participant, space, notices } = written

@@ -51,7 +51,7 @@ export interface ProgramStatus {
   /** Start of this state, in ms since the epoch; `nextTryAt`: time of the next try. */
   readonly since: number
   readonly nextTryAt?: number
-  /** Number of failures in the last ten minutes; `lastError`: reason of the last failure. */
+  /** Number of failures in the last ten minutes; `lastError`: reason of the last one, until the program has joined again. */
   readonly count: number
   readonly lastError?: string
 }
@@ -146,7 +146,8 @@ class KeptProgram {
     this.#waking = new AbortController()
     this.#isLate = false
     this.#decider.reset()
-    this.status = { ...this.status, count: 0 }
+    const { lastError: _, ...status } = this.status
+    this.status = { ...status, count: 0 }
     return reason
   }
 
@@ -268,7 +269,7 @@ class KeptProgram {
    */
   #change(event: ProgramEvent, state: ProgramState, details?: Partial<ProgramStatus>): void {
     const { count, lastError } = this.status
-    const kept = { count, ...omitUndefined({ lastError }) }
+    const kept = { count, ...(event.type !== 'joined' && omitUndefined({ lastError })) }
     this.status = { ...kept, ...details, state, since: this.#options.clock.now() }
     this.#notify(event)
   }

@@ -36,12 +36,19 @@ async function readBack(
   return found.reverse()
 }
 
+/** Participants that wait for a decision on a proposal of theirs. */
+export async function readWaiting(http: HttpClient): Promise<ReadonlySet<string>> {
+  const { proposals } = await http.readProposals()
+  return new Set(proposals.map(({ from }) => from))
+}
+
 /** The current activity of all participants. */
 export async function readWork(http: HttpClient): Promise<Work[]> {
-  const [monitor, { participants }, { contexts }] = await Promise.all([
+  const [monitor, { participants }, { contexts }, waiting] = await Promise.all([
     readRecentWork(http),
     http.readParticipants(),
     http.readContexts(),
+    readWaiting(http),
   ])
   const open = contexts.filter((each): each is ContextNode => each.state === 'open')
   const thinking = [...new Set(open.map(({ owner }) => owner))].map((agent) => {
@@ -52,5 +59,5 @@ export async function readWork(http: HttpClient): Promise<Work[]> {
       since: Math.min(...runs.map(({ startedAt }) => Date.parse(startedAt))),
     }
   })
-  return monitor.list(participants, thinking, Date.now())
+  return monitor.list(participants, { thinking, waiting }, Date.now())
 }

@@ -24,6 +24,8 @@ export interface Work {
   readonly runs: number
   /** Start of the oldest open run, in ms since the epoch. */
   readonly thinksSince?: number
+  /** Whether it waits for a decision on a proposal of its own. */
+  readonly isWaiting?: true
   readonly messagesPerSecond: number
   readonly callsPerMinute: number
   readonly tokensPerHour: number
@@ -39,6 +41,12 @@ interface Thinking {
   readonly runs: number
   /** Start of the agent's oldest open run, in ms since the epoch. */
   readonly since: number
+}
+
+/** Open runs, and participants that wait for a decision. */
+interface Doing {
+  readonly thinking: readonly Thinking[]
+  readonly waiting: ReadonlySet<string>
 }
 
 interface Counts {
@@ -80,11 +88,11 @@ export class SpaceMonitor {
   }
 
   /** All participants, busiest first. `now`: gateway time, in ms. */
-  list(participants: readonly ParticipantDetails[], thinking: readonly Thinking[], now: number): Work[] {
-    return participants.map((each) => this.#describe(each, thinking, now)).sort(compareWork)
+  list(participants: readonly ParticipantDetails[], doing: Doing, now: number): Work[] {
+    return participants.map((each) => this.#describe(each, doing, now)).sort(compareWork)
   }
 
-  #describe(participant: ParticipantDetails, thinking: readonly Thinking[], now: number): Work {
+  #describe(participant: ParticipantDetails, { thinking, waiting }: Doing, now: number): Work {
     const { id, kind } = participant
     const own = thinking.find(({ agent }) => agent === id)
     const counts = this.#counts.get(id)
@@ -93,6 +101,7 @@ export class SpaceMonitor {
       ...{ id, kind, runs: own?.runs ?? 0 },
       state: describeState(participant, now),
       ...(own && { thinksSince: own.since }),
+      ...(waiting.has(id) && { isWaiting: true }),
       messagesPerSecond: perSecond,
       callsPerMinute: counts?.calls.sum(now) ?? 0,
       tokensPerHour: counts?.tokens.sum(now) ?? 0,

@@ -1,6 +1,7 @@
+import type { ProgramReports } from '../lib/control-client.js'
 import { truncate } from '../render/width.js'
 import type { Work } from './space-monitor.js'
-import { type ProgramReports, workTable } from './work-table.js'
+import { workTable } from './work-table.js'
 
 export interface TopParts {
   /** The space, its address, and the message rate. */

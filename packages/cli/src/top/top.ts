@@ -4,16 +4,15 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import { colourStyle, onOneLine } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
 import { announceConnection, type ConnectionFlags, createHttpClient, enterSpace } from '../lib/connection.js'
+import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { getStdoutStyle, isAtTerminal } from '../lib/output.js'
 import { ActivityFold } from '../view/activity-fold.js'
 import { explainAct } from '../why/explanation.js'
 import { formatExplanation } from '../why/format-explanation.js'
-import { readPrograms } from './ps.js'
-import { readRecentWork } from './read-work.js'
+import { readRecentWork, readWaiting } from './read-work.js'
 import type { SpaceMonitor, Work } from './space-monitor.js'
 import { renderTop } from './top-screen.js'
-import type { ProgramReports } from './work-table.js'
 
 /** Redraw interval, and poll interval for programs. */
 const [drawMs, programsMs] = [1000, 2000]
@@ -48,6 +47,7 @@ class TopScreen {
   readonly #activity = new ActivityFold()
   #monitor: SpaceMonitor | undefined
   #programs: ProgramReports = new Map()
+  #waiting: ReadonlySet<string> = new Set()
   #selected: string | undefined
   /** Set once the user has selected a row, or a participant was busy: the selection then stays on that participant. */
   #isChosen = false
@@ -132,7 +132,8 @@ class TopScreen {
 
   #list(): Work[] {
     const { participants } = this.#space
-    return this.#monitor?.list(participants, this.#activity.thinkers(), this.#space.gatewayTime()) ?? []
+    const doing = { thinking: this.#activity.thinkers(), waiting: this.#waiting }
+    return this.#monitor?.list(participants, doing, this.#space.gatewayTime()) ?? []
   }
 
   #select(work: readonly Work[]): void {
@@ -157,8 +158,9 @@ class TopScreen {
   }
 
   async #look(): Promise<void> {
-    const { url, space } = this.#http.target
-    this.#programs = await readPrograms(url, space)
+    const [programs, waiting] = await Promise.all([readPrograms(this.#http.target), readWaiting(this.#http)])
+    this.#programs = programs
+    this.#waiting = waiting
   }
 
   #press(text: string | undefined, key: Key): void {

@@ -1,10 +1,8 @@
 import { formatDuration, onOneLine } from '@meup/folds'
+import type { ProgramReports } from '../lib/control-client.js'
 import { measureWidth, truncate } from '../render/width.js'
 import type { ProgramReport } from '../run/control-requests.js'
 import type { Work } from './space-monitor.js'
-
-/** Reports of `meup up`, by participant. */
-export type ProgramReports = ReadonlyMap<string, ProgramReport>
 
 interface Column {
   readonly title: string
@@ -21,15 +19,12 @@ const columns = [
   {
     title: 'STATE',
     width: stateColumns,
-    text: (work, programs, now) => shorten(describeWork(work, programs.get(work.id), now)),
+    text: (work, programs, now) => describeWork(work, programs.get(work.id), now),
   },
   { title: 'MSG/S', width: 5, isNumber: true, text: (work) => formatRate(work.messagesPerSecond) },
   { title: 'CALLS/MIN', width: 9, isNumber: true, text: (work) => formatCount(work.callsPerMinute) },
   { title: 'TOKENS/H', width: 8, isNumber: true, text: (work) => formatCount(work.tokensPerHour) },
 ] as const satisfies readonly Column[]
-
-/** Drops the last word of texts such as `paused by ana, 10 min left` if they do not fit. */
-const shorten = (state: string): string => (state.length > stateColumns ? state.replace(/ left$/, '') : state)
 
 /** Columns in order of importance: on a narrow screen the last ones are dropped first. */
 const essential: readonly string[] = ['WHO', 'STATE', 'MSG/S', 'TOKENS/H', 'CALLS/MIN']
@@ -42,9 +37,14 @@ export function workTable(
   programs: ProgramReports,
   { width, now }: { readonly width: number; readonly now: number },
 ): string[] {
-  const chosen = chooseColumns(width)
-  const used = chosen.reduce((sum, each) => sum + each.width + 2, 0)
-  const lastColumns = width - used
+  const usual = chooseColumns(width)
+  const room = width - usual.reduce((sum, each) => sum + each.width + 2, 0)
+  const texts = all.map((work) => usual.map((column) => column.text(work, programs, now)))
+  // A state that is longer than usual may take half of the room for the last activity.
+  const longest = Math.max(...texts.map((cells) => measureWidth(cells[1] ?? '')), stateColumns)
+  const more = Math.max(Math.min(longest - stateColumns, Math.floor(room / 2)), 0)
+  const chosen = usual.map((column, at) => (at === 1 ? { ...column, width: column.width + more } : column))
+  const lastColumns = room - more
   const line = (cells: readonly string[], last: string): string => {
     const shown = chosen.map((column, at) => pad(cells[at] ?? '', column))
     if (lastColumns >= minLastColumns) shown.push(truncate(last, lastColumns))
@@ -55,12 +55,7 @@ export function workTable(
       chosen.map(({ title }) => title),
       'LAST',
     ),
-    ...all.map((work) =>
-      line(
-        chosen.map((column) => column.text(work, programs, now)),
-        programs.get(work.id)?.lastError ?? work.last,
-      ),
-    ),
+    ...all.map((work, at) => line(texts[at] ?? [], programs.get(work.id)?.lastError ?? work.last)),
   ]
 }
 
@@ -77,18 +72,20 @@ function chooseColumns(width: number): readonly Column[] {
 }
 
 function pad(text: string, { width, isNumber }: Column): string {
-  const shown = truncate(text, width)
+  // `paused by ana, 10 min left` loses its last word first.
+  const shown = truncate(measureWidth(text) > width ? text.replace(/ left$/, '') : text, width)
   const space = ' '.repeat(Math.max(width - measureWidth(shown), 0))
   return isNumber ? `${space}${shown}` : `${shown}${space}`
 }
 
 /** Formats a state: `thinks 2.1 s`, `paused by ana, 9 min left`, `failed (3×), next try in 8 s`. */
 export function describeWork(
-  { state, runs, thinksSince = 0 }: Work,
+  { state, runs, thinksSince = 0, isWaiting }: Work,
   program: ProgramReport | undefined,
   now: number,
 ): string {
   const ago = (ms: number): string => formatDuration(1000 * Math.max(Math.floor((now - ms) / 1000), 0))
+  if (state.name === 'here' && isWaiting) return 'waits for a decision'
   if (state.name === 'here' && runs > 0)
     return runs === 1 ? `thinks ${ago(thinksSince)}` : `thinks ${runs} runs`
   if (state.name === 'starting' && program !== undefined)
