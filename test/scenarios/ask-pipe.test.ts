@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, type SpaceClient } from '@meup/agent-sdk'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -100,6 +100,28 @@ test('a question to everyone says that all are away, and waits for the first', a
   void bot.answer((turn) => turn.reply('I am'))
   expect(await asking.ended).toBe(0)
   expect(asking.said.stdout).toBe('I am\n')
+})
+
+test('a question to an agent whose program fails, or has failed, says why and where to look', async () => {
+  const cwd = temporaryFolder({
+    'space.yaml': `${demoInMemory}
+participants:
+  ana: { kind: human, capabilities: ["*"] }
+  bot: { kind: process, command: node, args: [bot.mjs], restart: never, capabilities: [chat] }
+`,
+    'bot.mjs': `import { existsSync } from 'node:fs'
+setInterval(() => { if (existsSync('go')) throw new Error('broken') }, 20)`,
+  })
+  const { said } = spawnMeup(['up'], cwd)
+  await expect.poll(() => said.stderr).toContain('starting bot')
+  const early = spawnMeup(['ask', 'bot', 'Well?'], cwd)
+  await expect.poll(() => early.said.stderr).toContain('waiting for bot to join\n')
+  writeFileSync(join(cwd, 'go'), '')
+  const why = 'exit 1, bot.mjs:2:49: Error: broken. See what it printed with meup logs bot.\n'
+  await expect.poll(() => early.said.stderr).toContain(why)
+  const late = spawnMeup(['ask', 'Well?'], cwd)
+  await expect.poll(() => late.said.stderr).toContain(`${why}no one is here to answer`)
+  expect(late.said.stderr).toContain('bot is resting after 1 failure: meup restart bot · ')
 })
 
 test('a tool that a participant does not have is an error with those that it has', async () => {

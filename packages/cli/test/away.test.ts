@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listAway } from '../src/lib/away.js'
+import { describeFailures, listAway } from '../src/lib/away.js'
 
 const seat = (id: string, kind: string, status: 'present' | 'away') => ({
   id,
@@ -21,4 +21,22 @@ test.each([
   ['two, of whom one is away', ['bot', 'aide'], [...others, aide], ['bot']],
 ])('a message to %s', (_, names, participants, away) => {
   expect(listAway({ id: 'ana', participants }, names)).toEqual(away)
+})
+
+test('a program that has failed is described with what meup up knows, a starting one is not', () => {
+  const broken = { ...seat('bot', 'agent', 'away'), program: { state: 'resting', count: 1 } as const }
+  const slow = { ...seat('slow', 'agent', 'away'), program: { state: 'starting' } as const }
+  const participants = [broken, slow]
+  const report = { space: 's', participant: 'bot', state: 'resting', since: '', count: 1 }
+  const known = new Map([['bot', { ...report, lastError: 'exit 1, agent.ts:4:1: no\nway' }]])
+  expect([...describeFailures({ participants }, ['bot', 'slow'], known)]).toEqual([
+    [
+      'bot',
+      'bot is resting after 1 failure: meup restart bot · exit 1, agent.ts:4:1: no way. See what it printed with meup logs bot.',
+    ],
+  ])
+  expect([...describeFailures({ participants }, ['bot'], new Map()).values()]).toEqual([
+    'bot is resting after 1 failure: meup restart bot',
+  ])
+  expect(describeFailures({ participants }, ['slow'], known).size).toBe(0)
 })

@@ -48,7 +48,7 @@ export {
 } from './mcp/program-ended.js'
 export { getCommandExitCode, getOutcome, type Result, type ResultSize, readResult } from './mcp/result.js'
 export { shortenArguments } from './mcp/short-arguments.js'
-export { describeState, isFailure, type StateText } from './participant-text.js'
+export { describeState, isFailure, programEventText, type StateText } from './participant-text.js'
 export * from './payload-text.js'
 export * from './redact.js'
 export { outcomeText, type ShownDecision } from './render/outcome.js'

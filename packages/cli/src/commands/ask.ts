@@ -20,8 +20,15 @@ import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
 import { CodedError, Failure } from '../failure/failure.js'
 import { readAddressees } from '../lib/addressees.js'
-import { listAway, listToolServers, mayAnswer } from '../lib/away.js'
-import { type ConnectionFlags, enterSpace, mustKnow, withConnection } from '../lib/connection.js'
+import { describeFailures, listAway, listToolServers, mayAnswer } from '../lib/away.js'
+import {
+  type ConnectionFlags,
+  enterSpace,
+  mustKnow,
+  resolveTarget,
+  withConnection,
+} from '../lib/connection.js'
+import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
 import { collectNames } from '../lib/options.js'
@@ -61,7 +68,9 @@ export function addAsk(program: Command): void {
       const space = await enterSpace(flags)
       try {
         const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
-        await askSpace(space, { text, names, asked, timeoutMs, isJson: flags.json === true })
+        const target = resolveTarget(flags)
+        const readReports = () => readPrograms({ url: target.url, space: target.space })
+        await askSpace(space, { text, names, asked, timeoutMs, readReports, isJson: flags.json === true })
       } finally {
         space.close()
       }
@@ -83,13 +92,15 @@ interface Request {
   readonly names: readonly string[]
   readonly asked: Pick<ChatOptions, 'to' | 'mention'>
   readonly timeoutMs: number
+  /** Reads what is known about the programs of the space. */
+  readonly readReports: () => Promise<ProgramReports>
   readonly isJson: boolean
 }
 
 /** Sends the question and prints the answer. Throws `CodedError` if the addressee declines. */
 async function askSpace(
   space: SpaceClient,
-  { text, names, asked, timeoutMs, isJson }: Request,
+  { text, names, asked, timeoutMs, readReports, isJson }: Request,
 ): Promise<void> {
   const id = randomUUID()
   const turns = new TurnStream({ id, from: space.id })
@@ -99,24 +110,22 @@ async function askSpace(
     process.stderr.isTTY && process.env.TERM !== 'dumb'
       ? new (await import('../view/progress-line.js')).ProgressLine(process.stderr)
       : undefined
+  const notify = (line: string): void => {
+    progress?.clear()
+    printNotice(line)
+  }
   let reply: AnyEnvelope | undefined
   let isAsked = false
   const { frontDesk } = space.welcome.space
   const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
-  const delays = new DelayNotices(space, awaited, (line) => {
-    progress?.clear()
-    printNotice(line)
-  })
+  const delays = new DelayNotices(space, awaited, notify)
   const onEnvelope = (envelope: AnyEnvelope): void => {
     if (isAsked && envelope.kind === Kind.participantPause) delays.checkPauses()
     for (const event of reply === undefined ? turns.apply(envelope) : []) {
       progress?.onEvent(event)
       if (progress === undefined) delays.onEvent(event)
       if (event.type === 'answer') reply ??= envelope
-      if (event.type === 'handedOver') {
-        progress?.clear()
-        printNotice(event.text)
-      }
+      if (event.type === 'handedOver') notify(event.text)
       if (!isLive || event.type !== 'delta') continue
       progress?.close()
       writer.write(event)
@@ -124,8 +133,7 @@ async function askSpace(
   }
   const ask = async (signal: AbortSignal): Promise<Answer> => {
     signal.addEventListener('abort', () => space.off('envelope', onEnvelope))
-    if (awaited.length > 0) await whenHere(space, awaited, { timeoutMs, signal })
-    else await whenAnyHere(space, { timeoutMs, signal })
+    await whenHere(space, awaited, { timeoutMs, signal, notify, readReports })
     isAsked = true
     delays.checkPauses()
     try {
@@ -166,13 +174,55 @@ async function askSpace(
 /** Truncates the reason for a missing answer. */
 const maxReasonChars = 2000
 
-/** Waits until all addressees are connected: an agent does not answer questions sent while it was away. */
-async function whenHere(space: SpaceClient, ids: readonly string[], options: WaitOptions): Promise<void> {
+interface Awaiting extends WaitOptions, Pick<Request, 'readReports'> {
+  readonly notify: (line: string) => void
+}
+
+/**
+ * Waits until all addressees are connected, or if none is named, anyone: an agent does not answer questions sent while it was
+ * away.
+ */
+async function whenHere(space: SpaceClient, ids: readonly string[], awaiting: Awaiting): Promise<void> {
   mustAnswer(space, ids)
   const away = listAway(space, ids)
   if (away.length === 0) return
-  printNotice(`waiting for ${away.join(', ')} to join`)
-  await space.whenPresent(away, options)
+  const { notify } = awaiting
+  const isAnyone = ids.length === 0
+  const stop = await reportFailures(space, away, awaiting)
+  notify(
+    isAnyone
+      ? `no one is here to answer; waiting for ${away.join(' or ')} to join`
+      : `waiting for ${away.join(', ')} to join`,
+  )
+  try {
+    if (isAnyone) await Promise.any(away.map((id) => space.whenPresent([id], awaiting)))
+    else await space.whenPresent(away, awaiting)
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error
+  } finally {
+    stop()
+  }
+}
+
+/** Notifies why awaited participants do not join: once for each whose program has failed, now or later. */
+async function reportFailures(
+  space: SpaceClient,
+  ids: readonly string[],
+  { notify, readReports }: Awaiting,
+): Promise<() => void> {
+  const reported = new Set<string>()
+  const report = async (): Promise<void> => {
+    for (const [id, text] of describeFailures(space, ids, await readReports())) {
+      if (!reported.has(id)) notify(text)
+      reported.add(id)
+    }
+  }
+  const onEnvelope = ({ kind }: AnyEnvelope): void => {
+    if (kind === Kind.systemPresence) void report()
+  }
+  await report()
+  space.on('envelope', onEnvelope)
+  return () => space.off('envelope', onEnvelope)
 }
 
 /** Throws if an addressee is unknown or cannot answer, or if no participant can. */
@@ -183,19 +233,6 @@ export function mustAnswer(space: Pick<SpaceClient, 'id' | 'participants'>, ids:
   if (participants.length === 0) throw new UsageError('no_agent', {})
   const others = ids.filter((id) => id !== space.id)
   mustKnow({ participants }, others)
-}
-
-/** If all possible answerers are away, waits until one joins. */
-async function whenAnyHere(space: SpaceClient, options: WaitOptions): Promise<void> {
-  mustAnswer(space, [])
-  const ids = listAway(space, [])
-  if (ids.length === 0) return
-  printNotice(`no one is here to answer; waiting for ${ids.join(' or ')} to join`)
-  try {
-    await Promise.any(ids.map((id) => space.whenPresent([id], options)))
-  } catch (error) {
-    throw error instanceof AggregateError ? error.errors[0] : error
-  }
 }
 
 /**

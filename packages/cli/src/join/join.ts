@@ -4,8 +4,9 @@ import type { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded, brief, onOneLine, suggest, unansweredText } from '@meup/folds'
 import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
-import { listAway, listToolServers } from '../lib/away.js'
+import { describeFailures, listAway, listToolServers } from '../lib/away.js'
 import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
+import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
 import type { Following } from '../render/agent-lines.js'
@@ -153,7 +154,7 @@ export async function join(flags: JoinFlags): Promise<void> {
           ...whom,
           ...(commands.thinkingLevel && { thinkingLevel: commands.thinkingLevel }),
         })
-        if (isInteractive) warnOfSilence(space, view, whom)
+        if (isInteractive) await warnOfSilence(space, view, whom, () => readPrograms(http.target))
       } else if ('command' in typed && typed.command === '/exit') lines.close()
       else if ('unknown' in typed) view.notify(describeUnknownSlashCommand(typed.unknown))
       else await commands.runCommand(typed.command, typed.argument)
@@ -225,19 +226,22 @@ function addressed(
 }
 
 /** Warns if addressees cannot answer: agents that are away do not receive the question, tool servers receive only calls. */
-function warnOfSilence(
+async function warnOfSilence(
   space: SpaceClient,
   view: View,
   { to, mention }: Pick<ChatOptions, 'to' | 'mention'>,
-): void {
+  readReports: () => Promise<ProgramReports>,
+): Promise<void> {
   const { frontDesk } = space.welcome.space
   const named = to ?? mention ?? frontDesk ?? []
   const asked = typeof named === 'string' ? [named] : named
   for (const server of listToolServers(space, asked))
     view.notify(`… ${server} is a tool server, and answers no questions`)
   const away = listAway(space, asked)
-  if (away.length > 0)
-    view.notify(`… ${away.join(', ')} ${away.length === 1 ? 'is' : 'are'} away, and may not read this`)
+  if (away.length === 0) return
+  view.notify(`… ${away.join(', ')} ${away.length === 1 ? 'is' : 'are'} away, and may not read this`)
+  for (const failure of describeFailures(space, away, await readReports()).values())
+    view.notify(`… ${failure}`)
 }
 
 /** Announces proposals up to the seq `head`: they were open before this participant joined. */

@@ -1,4 +1,7 @@
 import type { SpaceClient } from '@meup/agent-sdk'
+import { brief, onOneLine, programEventText } from '@meup/folds'
+import { addAdvice } from '@meup/protocol'
+import type { ProgramReports } from './control-client.js'
 
 type Participant = SpaceClient['participants'][number]
 
@@ -27,4 +30,24 @@ export function listAway(
   )
   const away = asked.flatMap(({ id, status }) => (status === 'away' ? [id] : []))
   return names.length > 0 || away.length === asked.length ? away : []
+}
+
+/** Maximum characters of the reason for a failure. */
+const maxReasonChars = 300
+
+/** Describes those of the participants whose programs have failed, by id. `reports`: what `meup up` of this folder knows. */
+export function describeFailures(
+  { participants }: Pick<SpaceClient, 'participants'>,
+  ids: readonly string[],
+  reports: ProgramReports,
+): Map<string, string> {
+  const failed = participants.flatMap(({ id, program }): [string, string][] => {
+    if (!ids.includes(id) || (program?.state !== 'failed' && program?.state !== 'resting')) return []
+    const text = `${onOneLine(id)} ${programEventText(id, program)}`
+    const { lastError } = reports.get(id) ?? {}
+    if (lastError === undefined) return [[id, text]]
+    const reason = brief(onOneLine(lastError), maxReasonChars)
+    return [[id, addAdvice(`${text} · ${reason}`, `see what it printed with meup logs ${onOneLine(id)}`)]]
+  })
+  return new Map(failed)
 }
