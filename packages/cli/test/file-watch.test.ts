@@ -20,7 +20,7 @@ function watching(files: Readonly<Record<string, string>>, ...paths: readonly st
     watch,
     follow: () => watch.follow(paths.map(resolve)),
     getCount: () => count,
-    async notices(act: () => void | Promise<void>): Promise<void> {
+    async notices(act: () => unknown): Promise<void> {
       const before = count
       await act()
       await expect.poll(() => count).toBeGreaterThan(before)

@@ -1,8 +1,9 @@
 import type { AnyEnvelope, ParticipantDetails } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
+import type { ProgramReports } from '../src/lib/control-client.js'
 import { SpaceMonitor } from '../src/top/space-monitor.js'
 import { renderTop } from '../src/top/top-screen.js'
-import { describeWork, type ProgramReports, workTable } from '../src/top/work-table.js'
+import { describeWork, workTable } from '../src/top/work-table.js'
 
 const now = Date.parse('2026-01-02T03:04:05Z')
 const ago = (ms: number): string => new Date(now - ms).toISOString()
@@ -30,7 +31,9 @@ describe('who does how much', () => {
     expect(bot).toMatchObject({ messagesPerSecond: 0.5, callsPerMinute: 2, tokensPerHour: 1200 })
     expect(bot?.last).toBe('→ read {}')
     monitor.apply(envelope('chat', 'bot', 0, { payload: { message: 'hi', mentions: ['ana'] } }))
-    expect(monitor.list([participant('bot')], { thinking: [], waiting: new Set() }, now)[0]?.last).toBe('"hi"')
+    expect(monitor.list([participant('bot')], { thinking: [], waiting: new Set() }, now)[0]?.last).toBe(
+      '"hi"',
+    )
   })
 
   test('puts the busy first, then those who think, fail or have spent', () => {

@@ -29,7 +29,7 @@ import {
   withConnection,
 } from '../lib/connection.js'
 import { type ProgramReports, readPrograms } from '../lib/control-client.js'
-import { UsageError } from '../lib/exit.js'
+import { formatError, UsageError } from '../lib/exit.js'
 import { runInterruptible } from '../lib/interruption.js'
 import { collectNames } from '../lib/options.js'
 import { furtherLine, printJson, printNotice, printText } from '../lib/output.js'
@@ -218,7 +218,7 @@ async function reportFailures(
     }
   }
   const onEnvelope = ({ kind }: AnyEnvelope): void => {
-    if (kind === Kind.systemPresence) void report()
+    if (kind === Kind.systemPresence) report().catch((error: unknown) => notify(formatError(error)))
   }
   await report()
   space.on('envelope', onEnvelope)

@@ -4,7 +4,6 @@ import { isObject } from '@meup/folds'
 import type { Details } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { CodedError, Failure } from '../failure/failure.js'
-import type { ProgramReport } from '../run/control-requests.js'
 import { getControlPath } from './own-folder.js'
 import { findGatewayProcess, isRunning, readGatewayFile } from './running-gateway.js'
 
@@ -32,6 +31,18 @@ export async function requestControl(directory: string, name: string, body: obje
   if (!isObject(answer.error)) return answer
   const { code, details, message, exitCode = exitCodes.error } = answer.error
   throw new CodedError(String(code), details as Details, String(message), Number(exitCode))
+}
+
+/** A program's entry in the response of `programs`. Times are RFC 3339. */
+export interface ProgramReport {
+  readonly space: string
+  readonly participant: string
+  readonly state: string
+  readonly since: string
+  /** Failures in the last ten minutes. */
+  readonly count: number
+  readonly lastError?: string
+  readonly nextTry?: string
 }
 
 /** Reports of `meup up`, by participant. */

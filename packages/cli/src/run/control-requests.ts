@@ -2,7 +2,7 @@ import { suggest } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import type { Config } from '../config/config.js'
 import { Failure, UsageError } from '../failure/failure.js'
-import { formatNames } from '../lib/control-client.js'
+import { formatNames, type ProgramReport } from '../lib/control-client.js'
 import { unknownNameError } from '../lib/unknown-name.js'
 import { ControlError, type ControlRequests } from './control-server.js'
 import { isProgramNamed, listPrograms } from './list-programs.js'
@@ -14,18 +14,6 @@ interface Controlled {
   readonly getSupervisor: () => Supervisor | undefined
   readonly getConfig: () => Config
   readonly logs: ProgramLogs
-}
-
-/** A program's entry in the response of `programs`. Times are RFC 3339. */
-export interface ProgramReport {
-  readonly space: string
-  readonly participant: string
-  readonly state: string
-  readonly since: string
-  /** Failures in the last ten minutes. */
-  readonly count: number
-  readonly lastError?: string
-  readonly nextTry?: string
 }
 
 /** Handlers of the requests to `meup up`. */

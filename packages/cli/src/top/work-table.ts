@@ -1,7 +1,6 @@
 import { formatDuration, onOneLine } from '@meup/folds'
-import type { ProgramReports } from '../lib/control-client.js'
+import type { ProgramReport, ProgramReports } from '../lib/control-client.js'
 import { measureWidth, truncate } from '../render/width.js'
-import type { ProgramReport } from '../run/control-requests.js'
 import type { Work } from './space-monitor.js'
 
 interface Column {
