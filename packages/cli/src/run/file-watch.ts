@@ -50,7 +50,7 @@ export class FileWatch {
     this.#options.changed()
   }
 
-  /** Watches the folders that now hold the paths; a folder that was replaced by another one is watched anew. */
+  /** Watches the folders that now hold the paths; a folder that was replaced by another one is watched again. */
   #refresh(): void {
     try {
       this.#paths = [...new Set(this.#named.flatMap((path) => [path, findTarget(path)]))]
