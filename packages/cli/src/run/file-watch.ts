@@ -11,7 +11,8 @@ interface FileWatchOptions {
 
 /**
  * Watches files, which may not exist yet, and folders with their content. Only folders are given to the operating system: its
- * watch of a file ends unnoticed when another file is renamed to that name, as editors do on each save.
+ * watch of a file ends unnoticed when another file is renamed to that name, as editors do on each save. That of chokidar 5.0.0
+ * may end, too, whether it is given files or folders.
  */
 export class FileWatch {
   readonly #options: FileWatchOptions
