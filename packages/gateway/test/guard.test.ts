@@ -69,6 +69,24 @@ describe('what agents think aloud', () => {
   test('has no value of a label in the same field, or of the name of its field', async () => {
     const { ana } = await guarded()
     const value = 'P7eI3OLOZabEDfSbNp1vQ'
+    const masked = '[redacted:credential]'
+    for (const [sent, seen] of [
+      [
+        { metadata: { output: ['Your new API key:', value] } },
+        { metadata: { output: ['Your new API key:', masked] } },
+      ],
+      [
+        { steps: [{ text: 'api key:' }, { text: value }] },
+        { steps: [{ text: 'api key:' }, { text: masked }] },
+      ],
+    ])
+      expect((await ana.accepted({ ...thought('so', sent), context: freshId() })).payload).toEqual({
+        message: 'so',
+        ...seen,
+      })
+    await ana.accepted(thought('so', { metadata: { log: 'the token is ' } }))
+    const { payload: next } = await ana.accepted(thought('so', { metadata: { log: value } }))
+    expect(next).toEqual({ message: 'so', metadata: { log: masked } })
     await ana.accepted(thought('the token is ', { metadata: { model: 'x' } }))
     expect((await ana.accepted(thought(value))).payload).toEqual({ message: '[redacted:credential]' })
     const { payload } = await ana.accepted(thought('so', { metadata: { accessToken: value } }))

@@ -15,7 +15,7 @@ const labelled = ['databases', 'http', 'tokens', 'passwords', 'password-notation
   (name) => `${name}.json`,
 )
 /** Matches a pattern that masks a group, and not the label before it. */
-const masksGroup = /\(\?<\w/
+const masksGroup = /\(\?<(?!from>)\w/
 const folder = new URL('../src/rules/', import.meta.url)
 const others = readdirSync(folder).filter((name) => !labelled.includes(name))
 const rules = [...others.sort(), ...labelled].flatMap((name) => {

@@ -165,6 +165,7 @@ test('behind the text of another field, a secret that goes on is masked, and the
       '[redacted:own-token] here',
     )
   }
+  expect(inOther('use acme_a8Fk29dLs02k', 'Dl29fKqkq81Zt here')).toBe('[redacted:prefixed-token] here')
   for (const before of ['the token expires', 'the password is ', 'api key: ', 'curl -u ana:'])
     expect(inOther(before, 'P7eI3OLOZabEDfSbNp1vQ')).toBe('P7eI3OLOZabEDfSbNp1vQ')
 })

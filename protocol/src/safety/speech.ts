@@ -141,7 +141,7 @@ export function createSpeech(texts: readonly SpokenText[], from: string): Speech
  * Returns the key of a text's voice: the texts of one sender in one field continue each other. Keys and nested texts have none.
  */
 export const getVoice = ({ place, isKey }: SpokenText, from: string): string | undefined =>
-  isKey || place.includes('/') || place.length > maxPlaceChars ? undefined : `${from} ${place}`
+  isKey || place.length > maxPlaceChars ? undefined : `${from} ${place}`
 
 /** The end of the previous texts, long enough to recognize a secret that continues. */
 export interface Tail {
