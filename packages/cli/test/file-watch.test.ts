@@ -55,6 +55,25 @@ test('a folder is watched with what is below it, before and after it exists', as
   await notices(() => writeFileSync(token, 'three'))
 })
 
+test('a folder that is deleted and created at once is watched on', async () => {
+  const { resolve, follow, notices } = watching({ 'dist/agent.js': '1' }, 'dist/agent.js')
+  follow()
+  for (const round of ['2', '3', '4']) {
+    await notices(() => {
+      rmSync(resolve('dist'), { recursive: true })
+      mkdirSync(resolve('dist'))
+      writeFileSync(resolve('dist/agent.js'), round)
+    })
+    await notices(() => writeFileSync(resolve('dist/agent.js'), `later ${round}`))
+  }
+})
+
+test('a path below a file hides no other path', async () => {
+  const { resolve, follow, notices } = watching({ lib: '', 'agent.js': '1' }, 'lib/util.js', 'agent.js')
+  follow()
+  await notices(() => writeFileSync(resolve('agent.js'), '2'))
+})
+
 test('a symbolic link is watched, and what it leads to', async () => {
   const { resolve, follow, notices } = watching({ 'one/real.yaml': '', 'two/real.yaml': '' }, 'in/space.yaml')
   mkdirSync(resolve('in'))

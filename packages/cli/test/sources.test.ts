@@ -59,6 +59,12 @@ test('a command in the folder is watched itself', () => {
   expect(names(folder, '/bin/sh')).toEqual([])
 })
 
+test('a folder that is imported without an index file is not watched as a whole', () => {
+  const folder = folderWith({ 'src/agent.cjs': `require('..')`, 'package.json': '{"main":"dist/index.js"}' })
+  // The name of the folder itself is empty.
+  expect(names(folder, 'node', 'src/agent.cjs')).not.toContain('')
+})
+
 test('an import of what is still to be written is watched, too', () => {
   const folder = folderWith({ 'agent.mjs': `import './helper.js'` })
   expect(names(folder, 'node', 'agent.mjs')).toContain('helper.ts')

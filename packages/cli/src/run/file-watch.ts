@@ -83,6 +83,8 @@ export class FileWatch {
     const path = name === null ? folder : join(folder, name)
     // The end of a watched folder is reported as an event in it, with its own name.
     const isOwnEnd = event === 'rename' && name === basename(folder)
+    // A folder that is created at once in its place may have the same inode.
+    if (isOwnEnd) this.#leave(folder)
     if (isOwnEnd || this.#paths.some((each) => isWithin(each, path) || isWithin(path, each))) this.settle()
   }
 }
@@ -113,4 +115,10 @@ function readInode(folder: string): string {
   return `${dev}:${ino}`
 }
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import type { ProcessProgram } from '../config/config.js'
 import { FileWatch } from './file-watch.js'
@@ -129,7 +129,8 @@ function resolveImport(path: string): string[] {
     ...extensions.map((other) => join(path, `index${other}`)),
   ]
   const there = candidates.find(isFile)
-  return there === undefined ? candidates.slice(0, -extensions.length) : [there]
+  const absent = candidates.slice(0, -extensions.length).filter((each) => !existsSync(each))
+  return there === undefined ? absent : [there]
 }
 
 /** The package.json that sets the module type of a folder's files; otherwise the path at which it could be created. */

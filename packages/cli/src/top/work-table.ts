@@ -84,6 +84,7 @@ export function describeWork(
   now: number,
 ): string {
   const ago = (ms: number): string => formatDuration(1000 * Math.max(Math.floor((now - ms) / 1000), 0))
+  if (state.name === 'here' && runs > 1) return `thinks ${runs} runs`
   if (state.name === 'here' && isWaiting) return 'waits for a decision'
   if (state.name === 'here' && runs > 0)
     return runs === 1 ? `thinks ${ago(thinksSince)}` : `thinks ${runs} runs`
