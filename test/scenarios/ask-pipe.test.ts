@@ -82,6 +82,7 @@ test('a message, and the arguments of a call, may come from stdin', async () => 
   await vi.waitFor(() => expect(said).toContain('from a pipe'))
   const sent = await run(`meup send --json '@bot Look at this'`)
   expect(JSON.parse(sent.stdout).payload).toMatchObject({ message: 'Look at this', mentions: ['bot'] })
+  expect(await run(`printf '@Override void f() {}' | meup send -`)).toMatchObject({ code: 0 })
   expect(await run(`meup send '@bott Look at this'`)).toMatchObject({
     stdout: '',
     stderr: expect.stringContaining('bott'),

@@ -376,6 +376,7 @@ describe('a turn that ends without a reply', () => {
       ({ space, trigger }) => space.chat('Yes.', { to: ['ana'], correlationId: trigger.id }),
     ],
     ['was for another', silent, { answers: 'all' }, 'ben'],
+    ['was acknowledged and the handler went on', async (turn) => void turn.acknowledge()],
   ])('is not reported if it %s', async ([, handler, options, desk]) => {
     const complaints = watchComplaints()
     const participants = { ana: ['*'], ben: ['*'], bot: core } as const
@@ -396,6 +397,19 @@ describe('a turn that ends without a reply', () => {
     expect(ended).toContain('Why?')
     expect(complaints()).toEqual([])
   })
+})
+
+test('a question to everyone may be left to another agent', async () => {
+  const complaints = watchComplaints()
+  const space = await createTestSpace({ participants: { ana: ['*'], ben: core, bot: core } })
+  onTestFinished(() => space.close())
+  const [ana, ben, bot] = [await space.join('ana'), await space.join('ben'), await space.join('bot')]
+  const left: string[] = []
+  void bot.answer(async (turn) => void left.push(turn.text), { concurrency: 1 })
+  void ben.answer((turn) => turn.reply('I do'))
+  expect((await ana.ask('Who knows?')).text).toBe('I do')
+  await eventually(() => expect(left).toEqual(['Who knows?']))
+  expect(complaints()).toEqual([])
 })
 
 test('a function that thinks concludes with the text that it gives', async () => {

@@ -10,6 +10,7 @@ describe('who is asked', () => {
     [['@bot Why?'], [], ['bot'], 'Why?'],
     [['@bot,ben @eve: Why\nnot?'], [], ['bot', 'ben', 'eve'], 'Why\nnot?'],
     [['@bot'], [], [], '@bot'],
+    [['@@ -1,3 +1,4 @@ fn()'], [], [], '@@ -1,3 +1,4 @@ fn()'],
     [['bot', '@Override does what?'], [], ['bot'], '@Override does what?'],
     [['@Override does what?'], ['bot'], ['bot'], '@Override does what?'],
   ])('%j --to %j', (words, to, names, question) => {

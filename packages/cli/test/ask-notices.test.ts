@@ -11,6 +11,7 @@ function watch(names: readonly string[]) {
   const lines: string[] = []
   const space = {
     id: 'ana',
+    gatewayTime: () => Date.parse('2026-01-02T03:05:00.000Z'),
     participants: [
       seat('ana', 'human', { by: 'ben' }),
       seat('bot', 'agent', { by: 'ben' }),
@@ -29,6 +30,16 @@ test.for([{ names: [] }, { names: ['bot', 'eve'] }])(
     expect(lines).toEqual(['bot is paused by ben; meup resume bot lets it answer'])
   },
 )
+
+test('a pause after a resume is reported again', () => {
+  const { lines, space, notices } = watch(['bot'])
+  notices.checkPauses()
+  for (const paused of [undefined, { by: 'ana' }]) {
+    space.participants[1] = seat('bot', 'agent', paused)
+    notices.checkPauses()
+  }
+  expect(lines.map((line) => line.split(';')[0])).toEqual(['bot is paused by ben', 'bot is paused by ana'])
+})
 
 test('a later pause is reported, and the pause of another is not', () => {
   const { lines, space, notices } = watch(['eve'])

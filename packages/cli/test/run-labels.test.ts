@@ -15,6 +15,8 @@ function enter(isLate = false) {
     ...{ id: 'ana', participants: ['ana', 'bot', 'eve'].map((id) => ({ id })), runs },
     setVisibility: async (...given: unknown[]) => void hidden.push(given),
     contribute: async () => {},
+    on: () => {},
+    off: () => {},
   }
   const view = {
     lines: {},

@@ -1,4 +1,4 @@
-import { cut, isAnswerTo, isHandOver } from '@meup/folds'
+import { cut, getNamed, isAnswerTo, isHandOver } from '@meup/folds'
 import {
   type AnyEnvelope,
   correlations,
@@ -211,8 +211,9 @@ export class ClientTurn implements Turn {
     return { space: this.space, trigger: this.trigger, signal: this.signal, run }
   }
 
-  acknowledge(status?: string): Promise<AnyEnvelope> {
+  async acknowledge(status?: string): Promise<AnyEnvelope> {
     const payload = status === undefined ? {} : { status }
+    this.#isHandled = true
     return this.space.send({
       kind: Kind.chatAcknowledge,
       to: [this.from],
@@ -505,13 +506,28 @@ export class Turns {
     return true
   }
 
+  /** Whether the asker expects the reply from this participant: it is named, the front desk, or the only agent that is here. */
+  #isAwaited({ trigger, from }: ClientTurn): boolean {
+    if (!this.#space.isAsked(trigger)) return false
+    const { id, participants, welcome } = this.#space
+    if (getNamed(trigger) !== undefined || welcome.space.frontDesk === id) return true
+    return !participants.some(
+      (each) =>
+        each.status === 'present' &&
+        each.kind !== 'human' &&
+        each.kind !== 'mcp' &&
+        each.id !== id &&
+        each.id !== from,
+    )
+  }
+
   /** Settles a turn. A failure to notify its asker is reported, and does not affect other turns. */
   async #settle(turn: ClientTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
     try {
       await turn.settle(failure)
       // No `noAnswer` is sent, because the program may still answer, after the handler has returned.
-      const isSilent = failure === undefined && turn.isUnanswered && this.#space.isAsked(turn.trigger)
-      if (isSilent) console.warn(formatSilence(turn))
+      if (failure === undefined && turn.isUnanswered && this.#isAwaited(turn))
+        console.warn(formatSilence(turn))
     } catch (error) {
       if (!isClosing(this.#space, error)) this.#report(error, turn)
     }

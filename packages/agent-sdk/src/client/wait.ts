@@ -43,6 +43,7 @@ export function wait<Value>(
     }
     const waiter: TimedWaiter<Value> = {
       allowMore(ms) {
+        if (isSettled) return
         if (performance.now() + timeoutMs + ms <= until) return
         cancel()
         until = performance.now() + timeoutMs + ms

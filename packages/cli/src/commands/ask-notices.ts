@@ -2,7 +2,7 @@ import type { SpaceClient } from '@meup/agent-sdk'
 import { describeState, onOneLine, type TurnEvent } from '@meup/folds'
 import { mayAnswer } from '../lib/away.js'
 
-type Asking = Pick<SpaceClient, 'id' | 'participants'>
+type Asking = Pick<SpaceClient, 'id' | 'participants' | 'gatewayTime'>
 
 /** Prints a line for everything that delays an answer until a person acts: a pause of the agent, and a proposal. */
 export class DelayNotices {
@@ -22,7 +22,7 @@ export class DelayNotices {
   checkPauses(): void {
     for (const each of this.#space.participants) {
       const isAsked = this.#names.length === 0 ? mayAnswer(this.#space, each) : this.#names.includes(each.id)
-      const { name, text } = describeState(each, Date.now())
+      const { name, text } = describeState(each, this.#space.gatewayTime())
       const isPaused = isAsked && name === 'paused'
       const id = onOneLine(each.id)
       if (isPaused && !this.#paused.has(each.id))

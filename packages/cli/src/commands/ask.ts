@@ -120,7 +120,9 @@ async function askSpace(
   const awaited = names.length === 0 && frontDesk !== undefined ? [frontDesk] : names
   const delays = new DelayNotices(space, awaited, notify)
   const onEnvelope = (envelope: AnyEnvelope): void => {
-    if (isAsked && envelope.kind === Kind.participantPause) delays.checkPauses()
+    const { kind } = envelope
+    const isPause = kind === Kind.participantPause || kind === Kind.participantResume
+    if (isAsked && isPause) delays.checkPauses()
     for (const event of reply === undefined ? turns.apply(envelope) : []) {
       progress?.onEvent(event)
       if (progress === undefined) delays.onEvent(event)
@@ -188,12 +190,12 @@ async function whenHere(space: SpaceClient, ids: readonly string[], awaiting: Aw
   if (away.length === 0) return
   const { notify } = awaiting
   const isAnyone = ids.length === 0
-  const stop = await reportFailures(space, away, awaiting)
   notify(
     isAnyone
       ? `no one is here to answer; waiting for ${away.join(' or ')} to join`
       : `waiting for ${away.join(', ')} to join`,
   )
+  const stop = reportFailures(space, away, awaiting)
   try {
     if (isAnyone) await Promise.any(away.map((id) => space.whenPresent([id], awaiting)))
     else await space.whenPresent(away, awaiting)
@@ -205,24 +207,31 @@ async function whenHere(space: SpaceClient, ids: readonly string[], awaiting: Aw
 }
 
 /** Notifies why awaited participants do not join: once for each whose program has failed, now or later. */
-async function reportFailures(
+function reportFailures(
   space: SpaceClient,
   ids: readonly string[],
   { notify, readReports }: Awaiting,
-): Promise<() => void> {
+): () => void {
+  let isOver = false
   const reported = new Set<string>()
   const report = async (): Promise<void> => {
     for (const [id, text] of describeFailures(space, ids, await readReports())) {
-      if (!reported.has(id)) notify(text)
+      if (!reported.has(id) && !isOver) notify(text)
       reported.add(id)
     }
   }
-  const onEnvelope = ({ kind }: AnyEnvelope): void => {
-    if (kind === Kind.systemPresence) report().catch((error: unknown) => notify(formatError(error)))
+  const look = (): void => {
+    report().catch((error: unknown) => notify(formatError(error)))
   }
-  await report()
+  const onEnvelope = ({ kind }: AnyEnvelope): void => {
+    if (kind === Kind.systemPresence) look()
+  }
   space.on('envelope', onEnvelope)
-  return () => space.off('envelope', onEnvelope)
+  look()
+  return () => {
+    isOver = true
+    space.off('envelope', onEnvelope)
+  }
 }
 
 /** Throws if an addressee is unknown or cannot answer, or if no participant can. */

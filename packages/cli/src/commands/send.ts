@@ -41,7 +41,9 @@ export function addSend(program: Command): void {
       const said = message === stdinWord ? await readStdin() : message
       if (said !== undefined && flags.payload !== undefined)
         throw new UsageError('option_conflict', { option: '--payload', other: 'a message' })
-      const written: MessagePayload = said === undefined ? {} : buildMessage(said, flags)
+      const isTyped = message !== stdinWord
+      const written: MessagePayload =
+        said === undefined ? {} : isTyped ? buildMessage(said, flags) : { message: said }
       const payload = flags.payload === undefined ? written : parseObject(flags.payload, '--payload')
       const answered = flags.reply && (await findId(createHttpClient(flags), flags.reply))
       const space = await enterSpace(flags)

@@ -1,5 +1,6 @@
 /** Matches a text that begins with `@` names: the names, and the rest. */
-export const matchMentions = (text: string): RegExpExecArray | null => /^((?:@\S+\s+)+)(\S.*)$/s.exec(text)
+export const matchMentions = (text: string): RegExpExecArray | null =>
+  /^((?:@[\p{L}\p{N}]\S*\s+)+)(\S.*)$/su.exec(text)
 
 /** Parses names that are separated by spaces or commas, each with or without a leading `@`. */
 export const readNames = (text: string): string[] => [
