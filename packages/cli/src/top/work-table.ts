@@ -39,9 +39,10 @@ export function workTable(
   const usual = chooseColumns(width)
   const room = width - usual.reduce((sum, each) => sum + each.width + 2, 0)
   const texts = all.map((work) => usual.map((column) => column.text(work, programs, now)))
-  // A state that is longer than usual may take half of the room for the last activity.
-  const longest = Math.max(...texts.map((cells) => measureWidth(cells[1] ?? '')), stateColumns)
-  const more = Math.max(Math.min(longest - stateColumns, Math.floor(room / 2)), 0)
+  // A state that is longer than usual may take half of the room for the last activity, but not so much that it is omitted.
+  const longest = Math.max(...texts.map((cells) => measureWidth(shorten(cells[1] ?? ''))), stateColumns)
+  const spare = Math.min(Math.floor(room / 2), room < minLastColumns ? room : room - minLastColumns)
+  const more = Math.max(Math.min(longest - stateColumns, spare), 0)
   const chosen = usual.map((column, at) => (at === 1 ? { ...column, width: column.width + more } : column))
   const lastColumns = room - more
   const line = (cells: readonly string[], last: string): string => {
@@ -70,9 +71,11 @@ function chooseColumns(width: number): readonly Column[] {
   return columns.filter(({ title }) => kept.has(title))
 }
 
+/** Drops the last word of texts such as `paused by ana, 10 min left`, which is lost first where they do not fit. */
+const shorten = (state: string): string => state.replace(/ left$/, '')
+
 function pad(text: string, { width, isNumber }: Column): string {
-  // `paused by ana, 10 min left` loses its last word first.
-  const shown = truncate(measureWidth(text) > width ? text.replace(/ left$/, '') : text, width)
+  const shown = truncate(measureWidth(text) > width ? shorten(text) : text, width)
   const space = ' '.repeat(Math.max(width - measureWidth(shown), 0))
   return isNumber ? `${space}${shown}` : `${shown}${space}`
 }
@@ -86,8 +89,7 @@ export function describeWork(
   const ago = (ms: number): string => formatDuration(1000 * Math.max(Math.floor((now - ms) / 1000), 0))
   if (state.name === 'here' && runs > 1) return `thinks ${runs} runs`
   if (state.name === 'here' && isWaiting) return 'waits for a decision'
-  if (state.name === 'here' && runs > 0)
-    return runs === 1 ? `thinks ${ago(thinksSince)}` : `thinks ${runs} runs`
+  if (state.name === 'here' && runs === 1) return `thinks ${ago(thinksSince)}`
   if (state.name === 'starting' && program !== undefined)
     return `starting for ${ago(Date.parse(program.since))}`
   const nextMs = program?.nextTry === undefined ? 0 : Date.parse(program.nextTry) - now

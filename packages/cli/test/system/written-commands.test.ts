@@ -15,6 +15,11 @@ const notRun: Readonly<Record<string, readonly [why: string, test: string]>> = {
   'meup watch --kind chat.delta --json': ['needs an answer in parts', 'test/scenarios/live-answers.test.ts'],
   'meup init ../my-space --from packs': ['needs packages', 'test/install'],
   'cd ../my-space && npm install && meup up': ['needs packages', 'test/install'],
+  'mkdir -p guarded/files && meup -C guarded up': [
+    'needs the files of the page',
+    'test/scenarios/trust.test.ts',
+  ],
+  'meup -C guarded join': ['needs the files of the page', 'test/scenarios/trust.test.ts'],
   'meup top': ['draws on a terminal', 'test/scenarios/top.test.ts'],
   'meup top --as ana': ['draws on a terminal', 'test/scenarios/top.test.ts'],
 }
