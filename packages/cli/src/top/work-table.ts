@@ -71,7 +71,7 @@ function chooseColumns(width: number): readonly Column[] {
   return columns.filter(({ title }) => kept.has(title))
 }
 
-/** Drops the last word of texts such as `paused by ana, 10 min left`, which is lost first where they do not fit. */
+/** Drops the last word of texts such as `paused by ana, 10 min left`, which is lost first if they do not fit. */
 const shorten = (state: string): string => state.replace(/ left$/, '')
 
 function pad(text: string, { width, isNumber }: Column): string {
