@@ -29,9 +29,7 @@ export async function readView<Answer>(
   })
   let index: TurnIndex | undefined
   try {
-    const reached = indexer.reach(head)
-    reached.catch(() => {}) // A failure after the request has ended is ignored.
-    index = await Promise.race([reached, late])
+    index = await Promise.race([indexer.reach(head), late])
     if (index !== undefined) return await read(index, head)
     const values = { seq: indexer.seq, head }
     return refuse('unavailable', texts.unindexedTurns, values, { retryAfterMs: indexTimeoutMs })
