@@ -23,7 +23,7 @@ export class Mailbox {
     this.#health = new HealthProbe((gateway, timeout) =>
       connection.request(normalizeAddress(gateway), '', { timeout }),
     )
-    this.#receive(connection.subscribe(normalizeAddress(this.self)))
+    this.#receive(normalizeAddress(this.self))
     this.#forgetAtReconnect().catch((err: unknown) => this.#failed(err))
   }
 
@@ -32,9 +32,8 @@ export class Mailbox {
    * unsubscribes.
    */
   listen(space: string, listener: Listener): () => void {
-    const everyone = this.#nats.connection.subscribe(getBroadcastAddress(space))
     this.#listeners.set(space, listener)
-    this.#receive(everyone)
+    const everyone = this.#receive(getBroadcastAddress(space))
     return () => {
       this.#listeners.delete(space)
       if (!this.#nats.connection.isClosed()) everyone.unsubscribe()
@@ -59,19 +58,21 @@ export class Mailbox {
     this.#nats.connection.publish(address, this.#encode(space, note))
   }
 
-  #receive(messages: Subscription): void {
-    this.#readAll(messages).catch((err: unknown) => this.#failed(err))
-  }
-
-  /** Skips unreadable messages, because other clients of the NATS account may write to these subjects. */
-  async #readAll(messages: Subscription): Promise<void> {
-    for await (const message of messages) {
-      try {
-        this.#onMessage(message)
-      } catch (err) {
-        this.#nats.logger.warn({ subject: message.subject, err }, 'a message between gateways is skipped')
-      }
-    }
+  /**
+   * Handles messages as they arrive, in one order over all subjects: a frame of a guest follows the announcement that the guest
+   * is present. Skips unreadable messages, because other clients of the NATS account may write to these subjects.
+   */
+  #receive(subject: string): Subscription {
+    return this.#nats.connection.subscribe(subject, {
+      callback: (failure, message) => {
+        if (failure) return this.#failed(failure)
+        try {
+          this.#onMessage(message)
+        } catch (err) {
+          this.#nats.logger.warn({ subject, err }, 'a message between gateways is skipped')
+        }
+      },
+    })
   }
 
   #failed(err: unknown): void {
