@@ -1,4 +1,4 @@
-import { type Capability, closeCodes, Kind, namespaceOf } from '@meup/protocol'
+import { type Capability, closeCodes, GUEST, Kind, namespaceOf } from '@meup/protocol'
 import type { Delivery } from '../core/delivery/broadcast.js'
 import type { Session } from '../core/delivery/session.js'
 import type { Presence } from '../core/presence.js'
@@ -105,6 +105,8 @@ export class Enforcement implements SpaceListener {
     this.#renewed = []
     for (const session of sessions) {
       const { participant } = session
+      // A guest of a following gateway stays as it was admitted until the log says that it is present.
+      if (participant.startsWith(GUEST) && !participants.has(participant)) continue
       const capabilities = participants.capabilities(participant)
       if (isSame(capabilities, session.capabilities)) continue
       session.updateRights({ capabilities, ...participants.readRights(participant) })

@@ -5,7 +5,7 @@ import { byId, presence } from '../../../gateway/test/client.js'
 import { participants, statusOf, tokenFor } from '../../../gateway/test/invite-space.js'
 import { eventsOf, open as openIssuer, withRights } from '../../../gateway/test/members.js'
 import { type StartOptions, start } from '../../../gateway/test/support.js'
-import { chat, invite, kick } from '../../../gateway/test/trust.js'
+import { chat, grant, invite, kick, welcomes } from '../../../gateway/test/trust.js'
 import { openNats, withNats } from '../nats.js'
 
 /** Two gateways that share the log of one space: the first one writes it, the second one follows. */
@@ -69,6 +69,27 @@ test(
       await guest.close()
       await root.next(presence('leave', id))
       expect(root.frames.filter(presence('join', id))).toHaveLength(1)
+    }
+  }),
+)
+
+test(
+  'a guest keeps its capabilities while rights of others change before the log says that it is present',
+  withNats(async () => {
+    const { one, follower } = await two({ guest: { capabilities: ['chat'] } })
+    const root = await one.connect('root')
+    for (let i = 0; i < 10; i++) {
+      const changes = [
+        root.accepted(grant('host', [`work.dig-${i}`])),
+        root.accepted(grant('host', [`work.fill-${i}`])),
+      ]
+      const guest = await follower.dial({})
+      await Promise.all(changes)
+      await guest.accepted(chat(`from guest ${i}`))
+      expect(new Set(welcomes(guest).map(({ payload }) => JSON.stringify(payload.you)))).toEqual(
+        new Set([JSON.stringify({ id: guest.welcome.you.id, capabilities: ['chat'] })]),
+      )
+      await guest.close()
     }
   }),
 )
