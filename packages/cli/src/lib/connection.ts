@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   ConnectionError,
   type ConnectOptions,
@@ -8,13 +7,13 @@ import {
   type SpaceClient,
 } from '@meup/agent-sdk'
 import { HttpClient, listSpaces } from '@meup/agent-sdk/http'
-import { type DialRequest, getRetryAfterMs } from '@meup/agent-sdk/internal'
+import type { DialRequest } from '@meup/agent-sdk/internal'
 import { onOneLine } from '@meup/folds'
 import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
-import { isPutOff } from './retry.js'
+import { retryPutOff } from './retry.js'
 import { readGatewayFile } from './running-gateway.js'
 import { suggestNames } from './unknown-name.js'
 
@@ -51,33 +50,20 @@ export const addTargetOptions = (command: Command): Command =>
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
 
+/** Maximum milliseconds that a command waits to join: a script that runs many commands may join too often. */
+const maxJoinWaitMs = 5000
+
 /** Connects to the space that the flags select. `resume.after` is a seq of the current log. */
 export async function enterSpace(
   flags: ConnectionFlags,
   resume: Pick<ConnectOptions, 'after' | 'tail' | 'openProposals'> = {},
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
-  const space = await joinPaced({ ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) })
+  const options = { ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) }
+  const space = await retryPutOff(() => connect(options), maxJoinWaitMs)
   // Replayed requests were addressed to an earlier connection, so they are left unanswered.
   if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
-}
-
-/** Maximum milliseconds that a command waits in total because its participant joins too often. */
-const maxJoinWaitMs = 5000
-
-/** Connects. Waits while the gateway refuses that for the rate of the participant: a script may run many commands. */
-async function joinPaced(options: ConnectOptions): Promise<SpaceClient> {
-  for (let leftMs = maxJoinWaitMs; ; ) {
-    try {
-      return await connect(options)
-    } catch (error) {
-      const waitMs = isPutOff(error) ? getRetryAfterMs(error) : undefined
-      if (waitMs === undefined || waitMs > leftMs) throw error
-      leftMs -= waitMs
-      await pause(waitMs)
-    }
-  }
 }
 
 type ConnectionEvents = Pick<SpaceClient, 'on'>

@@ -1,18 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { getRetryAfterMs } from '@meup/agent-sdk/internal'
 import { ProtocolError } from '@meup/protocol'
 
-/** Delay before the first retry; doubled for each further retry. */
+/** Delay before the first retry if the gateway names none; doubled for each further retry. */
 const firstPauseMs = 1000
-const maxAttempts = 8
 
-/** Retries a request while the gateway is not ready or rate-limits it. */
-export async function retryPutOff<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1, pauseMs = firstPauseMs; ; tries++, pauseMs *= 2) {
+/**
+ * Retries a request while the gateway is not ready or rate-limits it, after the delay that the gateway names. Rejects with the
+ * last refusal if a delay would exceed `maxWaitMs`, the milliseconds to wait in total.
+ */
+export async function retryPutOff<Answer>(send: () => Promise<Answer>, maxWaitMs = 127_000): Promise<Answer> {
+  for (let leftMs = maxWaitMs, pauseMs = firstPauseMs; ; pauseMs *= 2) {
     try {
       return await send()
     } catch (error) {
-      if (tries === maxAttempts || !isPutOff(error)) throw error
-      await pause(pauseMs)
+      const waitMs = getRetryAfterMs(error) ?? pauseMs
+      if (!isPutOff(error) || waitMs > leftMs) throw error
+      leftMs -= waitMs
+      await pause(waitMs)
     }
   }
 }
