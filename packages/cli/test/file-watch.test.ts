@@ -1,5 +1,5 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { FileWatch } from '../src/run/file-watch.js'
 import { folderWith } from './support/folder.js'
@@ -85,6 +85,43 @@ test('a symbolic link is watched, and what it leads to', async () => {
     renameSync(resolve('in/next'), resolve('in/space.yaml'))
   })
   await notices(() => writeFileSync(resolve('two/real.yaml'), 'changed'))
+})
+
+test.for<[name: string, watched: string, link: string, parent: string]>([
+  ['a release that a link names', 'current/agent.js', 'current', 'releases'],
+  ['a configuration map of Kubernetes', 'agent.js', '..data', '.'],
+])('a symbolic link to a folder is watched: %s', async ([, watched, link, parent]) => {
+  const { resolve, follow, notices, getCount } = watching(
+    { [`${parent}/1/agent.js`]: '1', [`${parent}/2/agent.js`]: '2', [`${parent}/1/other.js`]: '' },
+    watched,
+  )
+  symlinkSync(`${parent}/1`, resolve(link))
+  if (link !== dirname(watched)) symlinkSync(`${link}/agent.js`, resolve(watched))
+  follow()
+  for (const release of ['2', '1', '2']) {
+    await notices(() => {
+      symlinkSync(`${parent}/${release}`, resolve('next'))
+      renameSync(resolve('next'), resolve(link))
+    })
+    await notices(() => writeFileSync(resolve(`${parent}/${release}/agent.js`), 'in place'))
+  }
+  const before = getCount()
+  writeFileSync(resolve(`${parent}/1/other.js`), 'changed')
+  await notices(() => writeFileSync(resolve(`${parent}/2/agent.js`), 'changed'))
+  expect(getCount()).toBe(before + 1)
+})
+
+test('links that lead to each other are not followed forever', async () => {
+  const { resolve, follow, notices } = watching({ a: '' }, 'a', 'one/agent.js')
+  symlinkSync('two', resolve('one'))
+  symlinkSync('one', resolve('two'))
+  follow()
+  await notices(() => writeFileSync(resolve('a'), '1'))
+  await notices(() => {
+    rmSync(resolve('one'))
+    mkdirSync(resolve('one'))
+  })
+  await notices(() => writeFileSync(resolve('one/agent.js'), ''))
 })
 
 test('other files are not watched, and after close none is', async () => {

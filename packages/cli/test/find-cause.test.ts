@@ -57,6 +57,11 @@ Error: at start
     "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'a.js'",
   ],
   [
+    'a missing module, named with the folder of its importer',
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/srv/demo/agent.ts' imported from /srv/demo/\n    at x",
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module 'agent.ts' imported from ./",
+  ],
+  [
     'an exception of Python',
     'Traceback (most recent call last):\n  File "/srv/demo/a.py", line 1, in <module>\n  File "/usr/lib/python3/json/decoder.py", line 340, in decode\njson.decoder.JSONDecodeError: Extra data',
     'a.py:1: json.decoder.JSONDecodeError: Extra data',

@@ -79,6 +79,17 @@ test('a file that is written again and is the same is changed only by its time',
   expect(changedSources(before, read(), true)).toEqual([join(folder, 'agent.mjs')])
 })
 
+test('a script that is deleted is the only file that has changed', () => {
+  const folder = folderWith({ 'agent.ts': `import './lib/a.js'`, 'lib/a.ts': '', 'package.json': '{}' })
+  const read = () => findSources({ command: 'npx', args: ['tsx', 'agent.ts'], cwd: folder }, folder)
+  const before = read()
+  rmSync(join(folder, 'agent.ts'))
+  const without = read()
+  expect(changedSources(before, without, false)).toEqual([join(folder, 'agent.ts')])
+  rmSync(join(folder, 'lib/a.ts'))
+  expect(changedSources(before, without, true)).toEqual([join(folder, 'agent.ts'), join(folder, 'lib/a.ts')])
+})
+
 /** Watches a program's files; marks each change immediately, like a restart does. */
 function watched(files: Readonly<Record<string, string>>, isWaiting = false) {
   const folder = folderWith(files)

@@ -1,5 +1,5 @@
-import { type FSWatcher, readdirSync, realpathSync, statSync, watch } from 'node:fs'
-import { basename, dirname, join, sep } from 'node:path'
+import { type FSWatcher, readdirSync, readlinkSync, statSync, watch } from 'node:fs'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 
 interface FileWatchOptions {
   /** Quiet period after the last change, in ms: editors write a file in several steps. */
@@ -16,9 +16,11 @@ interface FileWatchOptions {
  */
 export class FileWatch {
   readonly #options: FileWatchOptions
+  #named: readonly string[] = []
   /** The watched paths, also as they are without symbolic links. */
   #paths: readonly string[] = []
-  #named: readonly string[] = []
+  /** The symbolic links in these paths. */
+  #links: readonly string[] = []
   readonly #folders = new Map<string, { readonly watcher: FSWatcher; readonly inode: string }>()
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -54,8 +56,11 @@ export class FileWatch {
   /** Watches the folders that now hold the paths; a folder that was replaced by another one is watched again. */
   #refresh(): void {
     try {
-      this.#paths = [...new Set(this.#named.flatMap((path) => [path, findTarget(path)]))]
-      const wanted = new Map(this.#paths.flatMap(listFolders).map((folder) => [folder, readInode(folder)]))
+      const followed = this.#named.map(followLinks)
+      this.#paths = [...new Set(this.#named.flatMap((path, i) => [path, followed[i]?.target ?? path]))]
+      this.#links = followed.flatMap(({ links }) => links)
+      const folders = [...this.#paths.flatMap(listFolders), ...this.#links.map((link) => dirname(link))]
+      const wanted = new Map(folders.map((folder) => [folder, readInode(folder)]))
       for (const [folder, { inode }] of this.#folders) if (wanted.get(folder) !== inode) this.#leave(folder)
       for (const [folder, inode] of wanted) if (!this.#folders.has(folder)) this.#enter(folder, inode)
     } catch (error) {
@@ -85,7 +90,9 @@ export class FileWatch {
     const isOwnEnd = event === 'rename' && name === basename(folder)
     // A folder that is created at once in its place may have the same inode.
     if (isOwnEnd) this.#leave(folder)
-    if (isOwnEnd || this.#paths.some((each) => isWithin(each, path) || isWithin(path, each))) this.settle()
+    const isWatched =
+      this.#links.includes(path) || this.#paths.some((each) => isWithin(each, path) || isWithin(path, each))
+    if (isOwnEnd || isWatched) this.settle()
   }
 }
 
@@ -102,11 +109,33 @@ function listFolders(path: string): string[] {
   return [above, path, ...below.map(({ parentPath, name }) => join(parentPath, name))]
 }
 
-function findTarget(path: string): string {
+/** Maximum number of links in a path, as in Linux; further ones are not followed. */
+const maxLinks = 40
+
+/** Replaces the symbolic links in a path, files and folders, by their targets. */
+function followLinks(path: string): { readonly target: string; readonly links: readonly string[] } {
+  const links: string[] = []
+  let target = path
+  for (let found = findLink(path); found !== undefined && links.length < maxLinks; found = findLink(target)) {
+    links.push(found.link)
+    target = resolve(dirname(found.link), found.target, relative(found.link, target))
+  }
+  return { target, links }
+}
+
+/** The first part of a path that is a symbolic link. */
+function findLink(path: string): { readonly link: string; readonly target: string } | undefined {
+  const above = dirname(path)
+  if (above === path) return undefined
+  const target = readLink(path)
+  return findLink(above) ?? (target === undefined ? undefined : { link: path, target })
+}
+
+function readLink(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return readlinkSync(path)
   } catch {
-    return path
+    return undefined // No link, or not there.
   }
 }
 

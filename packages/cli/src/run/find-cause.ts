@@ -20,7 +20,13 @@ const installed = /\/(?:node_modules|site-packages)\//
 export function findCause(lines: readonly string[], folder: string): string | undefined {
   const [, compiled, message] = lines.map((line) => placed.exec(line)).find((match) => match !== null) ?? []
   const roots = [`${folder}/`, `${pathToFileURL(folder).pathname}/`]
-  const shorten = (text: string): string => roots.reduce((short, root) => short.replaceAll(root, ''), text)
+  // A path that ends with the folder, as in `imported from /srv/demo/`, is shortened to `./`.
+  const shorten = (text: string): string =>
+    roots.reduce(
+      (short, root) =>
+        (short.endsWith(root) ? `${short.slice(0, -root.length)}./` : short).replaceAll(root, ''),
+      text,
+    )
   if (compiled !== undefined) return shorten(`${compiled}: ${message}`)
   const at = lines.findLastIndex((line) => uncaught.test(line))
   const error = lines[at]

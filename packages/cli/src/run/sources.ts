@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { dirname, extname, join, resolve, sep } from 'node:path'
+import { basename, dirname, extname, join, resolve, sep } from 'node:path'
 import type { ProcessProgram } from '../config/config.js'
 import { FileWatch } from './file-watch.js'
 
@@ -103,11 +103,14 @@ export function findSources(
   return found
 }
 
-/** Files that differ; `byTime` includes files that were saved unchanged. */
+/**
+ * Files that differ; `byTime` includes files that were saved unchanged. Files that no longer belong to the program are compared
+ * as they are now: without its script, the rest of a program is unknown.
+ */
 export function changedSources(before: Sources, now: Sources, byTime: boolean): string[] {
   const files = [...new Set([...before.keys(), ...now.keys()])]
   return files.filter((file) => {
-    const [was, is] = [before.get(file), now.get(file)]
+    const [was, is] = [before.get(file), now.get(file) ?? readVersion(file)]
     return was?.digest !== is?.digest || (byTime && was?.mtimeMs !== is?.mtimeMs)
   })
 }
@@ -153,6 +156,9 @@ function readManifest(file: string): Version {
     return version // The file is probably half-written.
   }
 }
+
+const readVersion = (file: string): Version =>
+  basename(file) === 'package.json' ? readManifest(file) : read(file).version
 
 function isFile(path: string): boolean {
   try {
