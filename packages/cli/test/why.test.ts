@@ -132,6 +132,23 @@ describe('an act is found', () => {
       await expect(find(words)).rejects.toThrow(`no act says ${words}`)
   })
 
+  test('by a tool with its owner: calls and refusals of it, the newest first', async () => {
+    const { find } = await open([
+      call('forbidden', 'files', 'delete_file', { path: 'new.log' }, { rationale: 'again' }),
+      call('forbidden-too', 'files', 'write_text_file', { path: 'new.log' }),
+      call('read-later', 'files', 'read_text_file', { path: 'new.log' }),
+      chat('janitor', 'path', 'I looked into desk/notes.', { correlationId: 'ask-janitor' }),
+    ])
+    expect(await find('files/read_text_file')).toEqual(['read-later', 'read-report'])
+    expect(await find('files/read_text_file report.txt')).toEqual(['read-report'])
+    const [refusal, ...others] = await find('files/delete_file')
+    expect([refusal, others]).toEqual([expect.any(String), []])
+    // The log does not say whose tool a refused call was for.
+    expect(await find('desk/delete_file')).toEqual([refusal, 'delete-old'])
+    // Not a tool, but a path.
+    expect(await find('desk/notes')).toEqual(['path'])
+  })
+
   test('as the last one', async () => {
     const { find } = await open()
     expect(await find('')).toEqual(['done'])

@@ -11,8 +11,13 @@ import {
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import type { Following } from '../render/agent-lines.js'
 
-/** Maximum concurrent requests for the reasoning of turns; gateways allow more per participant. */
-const maxConcurrentBlocks = 4
+/**
+ * Maximum concurrent requests for the reasoning of turns: the gateway allows 16 per participant, and its other programs need
+ * some of them.
+ */
+const maxConcurrentBlocks = 2
+/** Maximum turns whose reasoning is read or waited for; that of further turns is not shown, so that the terminal keeps up. */
+const maxBlocks = 20
 /** Maximum wait for the gateway's response with a preview or the reasoning of a turn. */
 const followTimeoutMs = 10_000
 /** Recent turns that are searched for the one that has ended. */
@@ -41,6 +46,8 @@ export class LiveTurns {
   /** Number of tool calls whose reasons were already printed, by turn: a turn is printed again only if it has more. */
   readonly #reported = new Bounded<number>(1000)
   #answerer: string | undefined
+  /** Turns whose reasoning is read or waited for. */
+  #blocks = 0
 
   constructor({ at, style, atWork, previews, isWhole }: LiveTurnOptions) {
     this.#http = new HttpClient(at, { timeoutMs: followTimeoutMs })
@@ -63,10 +70,9 @@ export class LiveTurns {
     const { kind, from, ts } = envelope
     if (kind === Kind.mcpRequest || kind === Kind.mcpProposal) this.#callers.set(from, true)
     if (isAnswer(envelope)) this.#answerer = from
-    const blocks = this.#mayEnd(envelope)?.then(async (agents) => {
-      const read = (agent: string) => this.#inTurn(() => ignoreNotFound(this.#readBlock(agent, ts)))
-      return (await Promise.all(agents.map(read))).flat()
-    })
+    const ended = this.#blocks < maxBlocks ? this.#mayEnd(envelope) : undefined
+    if (ended !== undefined) this.#blocks++
+    const blocks = ended?.then((agents) => this.#readBlocks(agents, ts)).finally(() => this.#blocks--)
     const previews = this.#previews?.onEnvelope(envelope)
     if (previews === undefined && blocks === undefined) return undefined
     return Promise.all([previews ?? [], blocks ?? []]).then(([preview, block]) => ({ preview, block }))
@@ -96,6 +102,11 @@ export class LiveTurns {
   async #readOwner(context: string): Promise<string[]> {
     const found = await this.#http.readContext(context)
     return 'owner' in found ? [found.owner] : []
+  }
+
+  async #readBlocks(agents: readonly string[], endedAt: string): Promise<string[]> {
+    const read = (agent: string) => this.#inTurn(() => ignoreNotFound(this.#readBlock(agent, endedAt)))
+    return (await Promise.all(agents.map(read))).flat()
   }
 
   /** The reasoning of the agent's turn that ended at this time. */
@@ -145,7 +156,7 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
 }
 
 /** Maximum concurrent preview requests; further results get no preview. */
-const maxConcurrentPreviews = 8
+const maxConcurrentPreviews = 2
 
 /** Returns a function that runs at most `max` calls concurrently, first come, first served. */
 function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Promise<Value> {

@@ -50,8 +50,8 @@ export const addTargetOptions = (command: Command): Command =>
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
 
-/** Maximum milliseconds that a command waits to join: a script that runs many commands may join too often. */
-const maxJoinWaitMs = 5000
+/** Maximum milliseconds that a command waits for one thing that the gateway puts off, as a script may run many commands. */
+const maxPutOffMs = 5000
 
 /** Connects to the space that the flags select. `resume.after` is a seq of the current log. */
 export async function enterSpace(
@@ -60,7 +60,7 @@ export async function enterSpace(
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const options = { ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) }
-  const space = await retryPutOff(() => connect(options), maxJoinWaitMs)
+  const space = await retryPutOff(() => connect(options), maxPutOffMs)
   // Replayed requests were addressed to an earlier connection, so they are left unanswered.
   if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
@@ -100,8 +100,12 @@ export function announceConnection(
 export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
   readEnvironment(buildConnectOptions(flags))
 
-/** An HTTP client for the space that the flags select. */
-export const createHttpClient = (flags: ConnectionFlags): HttpClient => new HttpClient(resolveTarget(flags))
+/**
+ * An HTTP client for the space that the flags select. It repeats requests that the gateway puts off: other terminals of the same
+ * person may be using up the requests that a participant may have in progress.
+ */
+export const createHttpClient = (flags: ConnectionFlags): HttpClient =>
+  new HttpClient(resolveTarget(flags), { retry: (send) => retryPutOff(send, maxPutOffMs) })
 
 /**
  * The space to use if a gateway outside of this folder is chosen, but no space: the only one that the token opens. Throws

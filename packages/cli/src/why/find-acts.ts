@@ -12,6 +12,12 @@ const minIdChars = 8
 
 const actKinds = [Kind.chat, Kind.mcpRequest, Kind.mcpReject, Kind.systemDecision]
 
+interface ActQuery {
+  /** Words that an act contains; empty = any. */
+  readonly text: string
+  readonly tool?: string
+}
+
 interface FindOptions {
   /** Owner of the turn, for a turn number; default: the last agent that answered. */
   readonly thread?: string | undefined
@@ -32,7 +38,7 @@ export async function findActs(
   if (isTurn !== undefined) return [await readTurnAct(http, agent, number)]
   const named = await findById(http, ref)
   if (named !== undefined) return [named]
-  const acts = await searchActs(http, ref)
+  const acts = await searchByWords(http, ref)
   if (acts.length > 0) return acts
   throw ref === '' ? new UsageError('no_acts', {}) : new UsageError('unknown_act', { text: ref })
 }
@@ -70,9 +76,25 @@ async function findById(http: HttpClient, ref: string): Promise<AnyEnvelope | un
   }
 }
 
-async function searchActs(http: HttpClient, text: string): Promise<AnyEnvelope[]> {
-  const query = { kind: actKinds, limit: text === '' ? 1 : maxHits, ...(text !== '' && { text }) }
-  const wanted = text === '' ? 1 : maxActs
+/** A tool with its owner, as in `files/write_file`; a path with one slash looks the same. */
+const qualified = /^[^\s/]+\/[^\s/]+$/
+
+/**
+ * Finds acts by words. A word such as `files/write_file` first means calls of that tool: calls do not contain it, because owner
+ * and tool are separate fields. Refusals of the tool are found whoever owns it: the log does not say that.
+ */
+async function searchByWords(http: HttpClient, ref: string): Promise<AnyEnvelope[]> {
+  const words = ref.split(/\s+/)
+  const tool = words.find((word) => qualified.test(word))
+  const others = words.filter((word) => word !== tool).join(' ')
+  const called = tool === undefined ? [] : await searchActs(http, { text: others, tool })
+  return called.length > 0 ? called : searchActs(http, { text: ref })
+}
+
+async function searchActs(http: HttpClient, { text, tool }: ActQuery): Promise<AnyEnvelope[]> {
+  const isAny = text === '' && tool === undefined
+  const query = { kind: actKinds, limit: isAny ? 1 : maxHits, tool, ...(text !== '' && { text }) }
+  const wanted = isAny ? 1 : maxActs
   const acts: AnyEnvelope[] = []
   let looked = 0
   for await (const { hits } of http.search(query)) {
