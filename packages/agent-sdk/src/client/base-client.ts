@@ -286,9 +286,9 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
 
-  /** Sends a chat message. Resolves when it is in the log. */
+  /** Sends a chat message, as `sendPaced` does. Resolves when it is in the log. Rejects at once while this participant is paused. */
   chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
-    return this.send(createChat(message, options))
+    return this.sendPaced(createChat(message, options))
   }
 
   /**
