@@ -109,7 +109,9 @@ describe('what is refused', () => {
     for (const text of texts) logged.push(await ana.chat(text))
     logged.push(...(await Promise.all(texts.map((text) => ana.chat(text)))))
     const inOrder = logged.toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
-    expect(inOrder.map(({ payload }) => payload.message)).toEqual([...texts, ...texts])
+    expect(inOrder.map(({ payload }) => ({ ...payload }))).toEqual(
+      [...texts, ...texts].map((message) => ({ message })),
+    )
   })
 
   test('for its size says the limit', async () => {

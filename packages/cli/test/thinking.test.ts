@@ -84,6 +84,24 @@ describe('a toggle', () => {
     expect(log).toEqual([true])
   })
 
+  test('alone reads the log again: no new run does, and no new connection', async () => {
+    const { thinking, runs, happened, log, settle } = scripted('run')
+    for (const id of ['a', 'b', 'c']) {
+      runs.push({ context: id, owner: 'bot', reasoningVisible: true })
+      thinking.onEnvelope(start({ id }))
+      thinking.onConnected()
+      await settle()
+    }
+    expect([happened, log]).toEqual([[], []])
+    thinking.toggle()
+    thinking.toggle() // While the gateway is still asked to withhold thoughts.
+    await settle()
+    expect([happened, log]).toEqual([
+      ['thinking hidden', 'thinking visible', 'reread'],
+      [true, false],
+    ])
+  })
+
   verifies('O15', 'that the gateway does not hear of stays, and is told', async () => {
     const { thinking, happened, waiting, log, settle } = scripted('run')
     thinking.toggle()

@@ -209,6 +209,36 @@ describe('an explanation', () => {
     )
   })
 
+  test('has a proposal, then why it was rejected, and not that its proposer takes it back', async () => {
+    const propose = (id: string): Sent =>
+      ({
+        ...{ from: 'janitor', id, kind: 'mcp.proposal', to: ['files'], context: 'run-of-janitor' },
+        payload: { method: 'tools/call', params: { name: 'move_file', arguments: { path: id } } },
+      }) as Sent
+    const end = (from: string, kind: string, correlationId: string, payload: object): Sent =>
+      ({ from, id: `${kind}-${correlationId}`.replace('.', '-'), kind, correlationId, payload }) as Sent
+    const { lines } = await open([
+      ...[propose('first'), propose('second')],
+      end('ana', 'mcp.reject', 'first', { reason: 'disagree', message: 'not today' }),
+      end('janitor', 'mcp.withdraw', 'first', { reason: 'rejected' }),
+      end('janitor', 'mcp.withdraw', 'second', { reason: 'no_longer_needed' }),
+      {
+        ...{ from: 'janitor', id: 'answer', kind: 'chat', correlationId: 'ask-janitor' },
+        payload: { message: 'I could not.' },
+      } as Sent,
+    ])
+    const all = await lines('answer')
+    const rows = all.flatMap(
+      (line) => /^ {2}(proposed|rejected) +(.*?) {2}#\d+$/.exec(line)?.slice(1, 3) ?? [],
+    )
+    expect(rows).toEqual([
+      ...['proposed', expect.stringMatching(/^janitor: move_file .*first/)],
+      ...['proposed', expect.stringMatching(/^janitor: move_file .*second/)],
+      ...['rejected', expect.stringMatching(/^ana: .*not today/)],
+      ...['rejected', expect.stringMatching(/^janitor: .*withdrawn/)],
+    ])
+  })
+
   test('names who granted or approved what was called', async () => {
     const propose = {
       ...{ from: 'janitor', id: 'proposal', kind: 'mcp.proposal', to: ['files'], context: 'run-of-janitor' },

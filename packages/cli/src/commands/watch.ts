@@ -35,8 +35,11 @@ export function addWatch(program: Command): void {
     .option('--reasoning <detail>', 'full, summary (how much was thought), boundaries (no thoughts), or none')
     .option('--verbose', 'also print why Ctrl+T failed')
     .action(async ({ from, since, tail, ...flags }: Flags) => {
-      if (from !== undefined && since !== undefined)
-        throw new UsageError('option_conflict', { option: '--from', other: '--since' })
+      const [option, other] = Object.entries({ '--from': from, '--since': since, '--tail': tail }).flatMap(
+        ([name, value]) => (value === undefined ? [] : [name]),
+      )
+      if (option !== undefined && other !== undefined)
+        throw new UsageError('option_conflict', { option, other })
       const { since: time } = readPeriod(omitUndefined({ since }))
       await watch({
         ...flags,

@@ -64,7 +64,9 @@ export const slashCommands = {
     '/interrupt': [['[number]', 'asks the run that answers you to stop, or another one (Esc)']],
     '/pause': [['<participant…> [10m]', 'keeps them from acting, for so long or until /resume']],
     '/resume': [['<participant…>', 'lets them act again']],
-    '/hide': [['[@agent]', 'hides the thoughts of its run from everyone; all read who hid them']],
+    '/hide': [
+      ['[@agent]', 'hides the thoughts of its run from everyone until the run ends; all read who hid them'],
+    ],
     '/show': [['[@agent]', 'shows it to everyone again']],
     '/reply': [['[@agent] <text>', 'answers the latest thought of its run, before its next step']],
     '/ask': [['#<seq> <question>', 'asks about that thought; the answer comes apart from the run']],

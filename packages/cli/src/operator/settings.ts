@@ -158,7 +158,7 @@ function summarizeParticipants(
   })
 }
 
-export function summaryLines(path: string, { listen, storage, spaces }: Summary): string[] {
+export function summaryLines(path: string, { listen, storage, spaces }: Summary, warnings: number): string[] {
   const participants = spaces.flatMap((space) => {
     const rows = space.participants.map(({ id, kind, capabilities, runs }) => {
       return [
@@ -170,7 +170,11 @@ export function summaryLines(path: string, { listen, storage, spaces }: Summary)
     })
     return [`space ${space.name}`, ...formatTable(rows)]
   })
-  return [`✓ ${path} has no mistakes`, `listens on ${listen}`, `log in ${storage}`, ...participants]
+  const verdict =
+    warnings === 0
+      ? `✓ ${path} has no mistakes`
+      : `! ${path} is valid, but has ${warnings === 1 ? '1 warning' : `${warnings} warnings`}; they follow`
+  return [verdict, `listens on ${listen}`, `log in ${storage}`, ...participants]
 }
 
 /** Path of a space's participants in the file. */

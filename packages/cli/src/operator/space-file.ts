@@ -50,9 +50,10 @@ export function validateSpace({ config: path, json }: { config: string; json?: b
   try {
     const read = readConfig(path)
     const summary = summarizeConfig(read)
+    const warnings = findConfigWarnings(read.config)
     if (json) printJson<JsonOf<'space validate'>>({ valid: true, file, ...summary })
-    else for (const line of summaryLines(path, summary)) print(line)
-    for (const warning of findConfigWarnings(read.config)) printNotice(`warning: ${warning}`)
+    else for (const line of summaryLines(path, summary, warnings.length)) print(line)
+    for (const warning of warnings) printNotice(`warning: ${warning}`)
     for (const line of describeStar(read.config)) printNotice(`… ${line}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

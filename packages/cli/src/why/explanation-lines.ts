@@ -64,6 +64,10 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
   return `${dim(formatLocalTime(Date.parse(ts)))}  ${createHighlighter(style)(onOneLine(actor), actor)} ${said}  ${dim(`#${seq}`)}`
 }
 
+/** The first rejection or withdrawal of each proposal: the proposer may still withdraw what was rejected. */
+const listOutcomes = (ends: readonly WhyStep[]): WhyStep[] =>
+  ends.filter(({ about }, i) => about === undefined || ends.findIndex((each) => each.about === about) === i)
+
 /** Removes the reason from a call's description, because an explanation shows the reason on its own line. */
 function withoutReason(of: AnyEnvelope, text: string): string {
   const reason = ` · ${getCallRationale({ ...of, payload: { ...of.payload } })}`
@@ -92,12 +96,12 @@ export function whyLines(explanation: Explanation, format: WhyFormat = {}): stri
     ...byRole('refused')
       .slice(-maxOthers)
       .map((step) => row('refused', step.text, step.seq, maxRefusalLines)),
-    ...byRole('rejected')
-      .slice(-maxOthers)
-      .map((step) => row('rejected', said(step), step.seq)),
     ...byRole('proposed')
       .slice(-maxOthers)
       .map((step) => row('proposed', said(step), step.seq)),
+    ...listOutcomes(byRole('rejected'))
+      .slice(-maxOthers)
+      .map((step) => row('rejected', said(step), step.seq)),
     ...reasonOf(of).map((text) => row('reason', text)),
     ...missingOf(of).map((missing) =>
       row('lacks', `${formatCapability(missing)} · /allow ${of.seq} in meup join grants it`),

@@ -132,7 +132,12 @@ export const commands: readonly Command[] = [
         space.act('Not resumed', async () => space.session.client?.resume(ids)),
       ),
   },
-  { name: 'hide', takes: '@agent', about: 'hides its thoughts from everyone', run: turnVisibility(false) },
+  {
+    name: 'hide',
+    takes: '@agent',
+    about: 'hides its thoughts from everyone until its run ends',
+    run: turnVisibility(false),
+  },
   { name: 'show', takes: '@agent', about: 'shows them to everyone again', run: turnVisibility(true) },
   {
     name: 'thoughts',
