@@ -51,7 +51,7 @@ export const addTargetOptions = (command: Command): Command =>
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
 
 /** Maximum milliseconds that a command waits for one thing that the gateway puts off, as a script may run many commands. */
-const maxPutOffMs = 5000
+const maxPutOffMs = 15_000
 
 /** Connects to the space that the flags select. `resume.after` is a seq of the current log. */
 export async function enterSpace(

@@ -14,7 +14,8 @@ export async function retryPutOff<Answer>(send: () => Promise<Answer>, maxWaitMs
     try {
       return await send()
     } catch (error) {
-      const waitMs = getRetryAfterMs(error) ?? pauseMs
+      // Up to half as long again, so that programs that are put off together do not come back together.
+      const waitMs = (getRetryAfterMs(error) ?? pauseMs) * (1 + Math.random() / 2)
       if (!isPutOff(error) || waitMs > leftMs) throw error
       leftMs -= waitMs
       await pause(waitMs)
