@@ -64,6 +64,23 @@ test('what is piped in is added to the question, and - is all of it', async () =
   expect(outcomes.map(({ stdout }) => stdout)).toEqual(printed.map(([, answer]) => answer))
 })
 
+test('a question or message without words is not sent', async () => {
+  const { run } = await openSpace()
+  const lines = [
+    `meup ask bot ''`,
+    `meup ask ' '`,
+    'meup ask bot', // A name alone, so that the question is missing.
+    `meup send ''`,
+    `printf ' ' | meup send -`,
+    'meup send < /dev/null',
+  ]
+  for (const { code, stdout, stderr } of await Promise.all(lines.map(run))) {
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/an argument is missing or wrong\. Write meup (?:ask|send) /)
+  }
+  expect((await run('printf bot | meup ask bot -')).stdout).toBe('bot\n')
+})
+
 test('stdin that is empty, no text or too much is refused with what to do', async () => {
   const { run } = await openSpace()
   expect(await run('printf "" | meup ask bot -')).toMatchObject({ code: 2, stdout: '' })

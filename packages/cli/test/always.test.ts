@@ -66,3 +66,19 @@ test('what is typed is a number where the proposed argument is one', async () =>
   expect(granted).toEqual([{ euros: 50, order: 'A-*', fast: false }])
   expect((await allow('p1 euros=many')).granted).toEqual([{ euros: 'many' }])
 })
+
+test('without a proposal that waits, /always says so', async () => {
+  const printed: string[] = []
+  const runner = new CommandRunner({
+    flags: {
+      url: 'http://127.0.0.1:1',
+      space: 'demo',
+      tokenFile: join(folderWith({ token: 'x'.repeat(20) }), 'token'),
+    },
+    ...{ view: { print: (lines: string[]) => printed.push(...lines) } },
+    pending: { list: () => [], offer: () => undefined, lines: () => ['no proposal waits for a decision'] },
+    space: { proposals: {} },
+  } as never)
+  await runner.runCommand('/always', '')
+  expect(printed).toEqual(['no proposal waits for a decision'])
+})

@@ -16,7 +16,10 @@ export const optionTexts = {
     'token',
     'there is no token of {as} in {file}. If {as} is in space.yaml, make it with meup token create {as}.',
   ],
-  participant: ['as', 'the participant is not known. Set MEUP_PARTICIPANT or `as` to one of {known}.'],
+  participant: [
+    'as',
+    'the participant is not known. Choose one of {known} with `as`, MEUP_PARTICIPANT or, for a command, --as.',
+  ],
   transcript: ['transcript', 'transcript is {given}. Set one of {modes}.'],
   sqlite: [
     'transcript',

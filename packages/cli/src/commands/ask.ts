@@ -65,8 +65,11 @@ export function addAsk(program: Command): void {
         throw new UsageError('option_needed', { option: '--private', needed: 'a name before the question' })
       const timeoutMs = parseTimeout(timeout, '--timeout')
       const text = await withInput(question)
+      if (text.trim() === '') throw missingQuestion()
       const space = await enterSpace(flags)
       try {
+        if (names.length === 0 && space.participants.some(({ id }) => id === text))
+          throw missingQuestion(text)
         const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
         const target = resolveTarget(flags)
         const readReports = () => readPrograms({ url: target.url, space: target.space })
@@ -76,6 +79,9 @@ export function addAsk(program: Command): void {
       }
     })
 }
+
+const missingQuestion = (name = '[name...]'): UsageError =>
+  new UsageError('missing_argument', { form: `meup ask ${name} <question>` })
 
 /** Appends piped input to the question; `-` reads the question itself from stdin. */
 async function withInput(question: string): Promise<string> {

@@ -41,6 +41,9 @@ export function addSend(program: Command): void {
       const said = message === stdinWord ? await readStdin() : message
       if (said !== undefined && flags.payload !== undefined)
         throw new UsageError('option_conflict', { option: '--payload', other: 'a message' })
+      const isEmpty = said?.trim() === '' || (said === undefined && flags.payload === undefined)
+      if (isEmpty && flags.kind === Kind.chat)
+        throw new UsageError('missing_argument', { form: 'meup send <message>, with - for stdin' })
       const isTyped = message !== stdinWord
       const written: MessagePayload =
         said === undefined ? {} : isTyped ? buildMessage(said, flags) : { message: said }

@@ -282,8 +282,10 @@ export class CommandRunner {
     const [start, given] = isNamed ? [words[0], words.slice(1)] : [undefined, words]
     const offer = pending.offer()
     const proposal = start === undefined ? offer?.proposal : findByPrefix(pending.list(), start, 'proposal')
-    if (proposal === undefined)
+    if (proposal === undefined) {
+      if (pending.list().length === 0) return view.print(pending.lines())
       throw new UsageError('missing_argument', { form: `${form}; /pending lists them` })
+    }
     if (!pending.isShown(proposal.id)) return view.notify(notShown)
     if (given.length === 0 && view.lines === undefined) throw new UsageError('missing_argument', { form })
     const args = getParameters(pending.request(proposal.id)?.payload ?? {})
