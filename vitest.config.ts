@@ -28,6 +28,7 @@ const system = ['test/{bench,faults,scenarios}/**/*.test.ts', 'packages/*/test/s
 const timed = [
   'packages/cli/test/system/completion-shells.test.ts',
   'packages/gateway/test/system/long-turn.test.ts',
+  'packages/safety/test/system/*.test.ts',
   'test/scenarios/{live-answers,no-answer,page-find-many,thinking-fast,up-edited}.test.ts',
 ]
 

@@ -31,7 +31,7 @@ const slow = [
   ...['up-programs', 'watched-programs'].map((name) => `packages/cli/test/${name}`),
   ...['erasing', 'index-equal', 'silent-reading'].map((name) => `packages/gateway/test/${name}`),
   ...['serve-errors', 'serve-offers', 'server-habits'].map((name) => `packages/mcp-bridge/test/${name}`),
-  ...['long-texts', 'rule-times'].map((name) => `packages/safety/test/${name}`),
+  'packages/safety/test/rules',
   'packages/folds/test/many',
   'test/conformance/client-kit',
 ].map((path) => `/${path}.test.ts`)

@@ -81,7 +81,7 @@ const qualified = /^[^\s/]+\/[^\s/]+$/
 
 /**
  * Finds acts by words. A word such as `files/write_file` first means calls of that tool: calls do not contain it, because owner
- * and tool are separate fields. Refusals of the tool are found whoever owns it: the log does not say that.
+ * and tool are separate fields. Refusals of the tool are found of any owner: the log does not name the owner.
  */
 async function searchByWords(http: HttpClient, ref: string): Promise<AnyEnvelope[]> {
   const words = ref.split(/\s+/)

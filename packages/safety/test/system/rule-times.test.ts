@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { times } from '../../../test/support/soak.js'
-import { type BuiltInRule, createDetector } from '../src/leak/built-in-rule.js'
-import { compileKeywords } from '../src/leak/finder.js'
+import { times } from '../../../../test/support/soak.js'
+import { type BuiltInRule, createDetector } from '../../src/leak/built-in-rule.js'
+import { compileKeywords } from '../../src/leak/finder.js'
 
 interface RuleData extends BuiltInRule {
   readonly positives: readonly string[]
 }
 
-const folder = new URL('../src/rules/', import.meta.url)
+const folder = new URL('../../src/rules/', import.meta.url)
 const rules = readdirSync(folder).flatMap(
   (name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as RuleData[],
 )
