@@ -142,6 +142,7 @@ function createToolServer({ space, arrivals, getRun }: Served): Server {
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name, arguments: given = {}, _meta } = params
     const args = readExactArguments(given, _meta)
+    // Before the tools are listed: the agent may report the call at the same time.
     arrivals.add({ tool: name, arguments: args })
     const tool = (await list()).get(name)
     if (tool === undefined) return failure(`there is no tool ${name} in this space`)

@@ -3,11 +3,12 @@ import { expect, test } from 'vitest'
 import { addAsk } from '../src/commands/ask.js'
 import { addAudit } from '../src/commands/audit.js'
 import { addCaps } from '../src/commands/caps.js'
+import { addJoin } from '../src/commands/join.js'
 import { addMembers } from '../src/commands/members.js'
 import { addProposals } from '../src/commands/proposals.js'
 import { addSearch } from '../src/commands/search.js'
 import { addSend } from '../src/commands/send.js'
-import { addJoin, addWatch } from '../src/commands/watch.js'
+import { addWatch } from '../src/commands/watch.js'
 
 const program = new Command('meup')
 for (const add of [

@@ -31,8 +31,8 @@ export class Rewrites {
   }
 
   /**
-   * Writes a rewritten batch in place of its earlier version `before`, and removes `before`. Rejects with `fenced` if another
-   * gateway has replaced `before` already.
+   * Writes a rewritten batch in place of its earlier version, and then removes that. `before`: the batch that `find` returned,
+   * never an original one; `undefined` = not rewritten yet. Rejects with `fenced` if another gateway has rewritten it already.
    */
   async keep(first: number, data: Uint8Array, before: StoredBatch | undefined): Promise<void> {
     try {
@@ -47,7 +47,7 @@ export class Rewrites {
     await this.tidy(first)
   }
 
-  /** Removes the messages that the rewritten batch beginning with row `first` has replaced. */
+  /** Removes the messages that the rewritten batch beginning with row `first` has replaced; again after a crash in `keep`. */
   async tidy(first: number): Promise<void> {
     const last = await this.#last(first)
     for (;;) {
@@ -66,7 +66,7 @@ export class Rewrites {
     }
   }
 
-  /** The first seq of each rewritten batch, ascending. */
+  /** The first row of each rewritten batch, ascending. */
   async #firsts(): Promise<number[]> {
     const { stream, rewritten } = this.#place
     const { state } = await this.#nats.manager.streams.info(stream, { subjects_filter: `${rewritten}.*` })

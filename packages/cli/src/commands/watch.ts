@@ -3,7 +3,6 @@ import { Bounded } from '@meup/folds'
 import { type AnyEnvelope, correlations, Kind, omitUndefined, ProtocolError } from '@meup/protocol'
 import type { Command } from 'commander'
 import { exitCodes } from '../failure/exit-codes.js'
-import type { JoinFlags } from '../join/join.js'
 import { announceConnection, createHttpClient, enterSpace, withConnection } from '../lib/connection.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { checkNames } from '../lib/known-names.js'
@@ -59,7 +58,7 @@ interface WatchFlags extends ViewFlags, FilterFlags {
 }
 
 async function watch(flags: WatchFlags): Promise<void> {
-  readFilter(flags)
+  readFilter(flags) // Throws for a wrong filter before anything is requested.
   await checkNames(createHttpClient(flags), { from: flags.agent, kind: flags.kind })
   await (flags.follow ? follow(flags) : printLog(flags))
 }
@@ -155,19 +154,4 @@ async function printLog(flags: WatchFlags): Promise<void> {
   } else {
     for await (const envelope of http.readLog({ ...query, after: (from ?? 1) - 1 })) await show(envelope)
   }
-}
-
-/** `meup join`: an interactive conversation. Its implementation is imported when it runs. */
-export function addJoin(program: Command): void {
-  withConnection(program.command('join'))
-    .description('enter a space, talk and listen; type /help there')
-    .option('--to <names>', 'say it to these alone: a name, or several with commas', collectNames)
-    .option('--reasoning', 'after each turn, why its tools were called, in full')
-    .option('--screen-reader', 'sentences alone, one below the other: nothing is drawn, no signs')
-    .option('--verbose', 'also print why Ctrl+T failed')
-    .addHelpText(
-      'after',
-      '\nCtrl+T thoughts · Ctrl+O tool output · Ctrl+P what waits · Esc interrupt · Ctrl+D leave',
-    )
-    .action(async (flags: JoinFlags) => (await import('../join/join.js')).join(flags))
 }

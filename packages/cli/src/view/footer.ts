@@ -5,7 +5,7 @@ import type { RunningTool, Thinker } from './activity-fold.js'
 import { lineEnd, toDisplay } from './pastes.js'
 import type { Footer } from './terminal.js'
 
-/** Maximum lines of the footer. */
+/** Maximum lines of the footer with one input row; each further input row adds one. */
 const maxLines = 8
 /** Maximum lines of unfinished answers. */
 const maxAnswerLines = 4
@@ -35,7 +35,7 @@ export interface FooterLayout {
   dim(text: string): string
 }
 
-/** Renders at most `maxLines` lines, each fitting on one row; fewer on a small screen. */
+/** Renders at most `maxLines` lines above further input rows, each fitting on one row; fewer on a small screen. */
 export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: FooterLayout): Footer {
   const { heading, answers, pending, notices, typed } = parts
   const input =
@@ -47,8 +47,9 @@ export function renderFooter(parts: FooterParts, { columns, rows, now, dim }: Fo
   const fitLines = (lines: readonly string[]): readonly string[] => {
     const taken = lines.length <= left ? lines : [...lines.slice(0, Math.max(left - 1, 0)), more(lines, left)]
     left = Math.max(left - taken.length, 0)
-    return taken.slice(0, lines.length)
+    return taken
   }
+  // Parts that come first keep their lines: each call takes from `left`, and at 0 it would still add `… more`.
   const [title = ''] = left > 0 ? fitLines([rule(heading, columns)]) : []
   const noticed = left > 0 ? fitLines(notices) : []
   const waiting = left > 0 && pending !== undefined ? fitLines([pending]) : []
@@ -125,6 +126,7 @@ function renderInput(
   const { line, cursor } = renderRow(all[at] ?? '', before.slice(before.lastIndexOf(lineEnd) + 1), columns)
   const shown = all.slice(first, first + count).map((row, index) => {
     const sign = index === 0 ? (first === 0 ? '> ' : '… ') : '  '
+    // The sign has two columns, the cursor one.
     return `${sign}${first + index === at ? line : truncate(row, columns - 3)}`
   })
   return { lines: shown, cursor: 2 + cursor, below: first + count - 1 - at }

@@ -46,7 +46,7 @@ export async function explainAct(http: HttpClient, of: AnyEnvelope): Promise<Exp
 /** Maximum number of results that an explanation shows. */
 const maxResults = 3
 
-/** The tool results that rank highest as causes of the act, in log order. */
+/** The tool results that rank highest as causes of the act, in log order. Only these have an entry in `lookedAt`. */
 export const listResults = (steps: readonly WhyStep[]): WhyStep[] =>
   steps
     .filter(({ role }) => role === 'result')
@@ -65,9 +65,11 @@ function readPermissions(http: HttpClient, steps: readonly WhyStep[]): Promise<E
   )
 }
 
+/** The participant that acted: a decision is addressed to the one it concerns, and a result answers the caller. */
 function getActor({ kind, from, to }: AnyEnvelope, { steps }: WhyAnswer): string {
   if (kind === Kind.systemDecision) return to?.[0] ?? from
   if (kind !== Kind.mcpResponse) return from
+  // The last step is the result itself; `about` is the seq of the call it answers.
   const about = steps.at(-1)?.about
   return steps.find(({ seq }) => seq === about)?.from ?? from
 }
@@ -87,6 +89,7 @@ async function readModel(
   http: HttpClient,
   { of, actor, why }: Pick<Explanation, 'of' | 'actor' | 'why'>,
 ): Promise<ModelUse | undefined> {
+  // The run of the act; otherwise the latest run in which the actor did something, or which it began.
   const place =
     of.context ??
     why.steps.findLast(({ from, context }) => from === actor && context !== undefined)?.context ??

@@ -5,7 +5,7 @@ export interface SessionRefusal {
 }
 
 /** A form in which servers report an unknown session. */
-interface Row {
+interface Form {
   isStatus(status: number): boolean
   /** Pattern that the error message must match; absent = any message. */
   readonly words?: RegExp
@@ -19,14 +19,14 @@ const aboutHandshake = /\b(?:not|before)\b.{0,15}\binitiali[sz](?:ed|ation)\b|\b
  * Whether a refusal with this status may concern the session: not the credentials (401, 403), nor a proxy without a server (502
  * to 504).
  */
-const isOther = (status: number): boolean => ![401, 403, 502, 503, 504].includes(status)
+const mayConcernSession = (status: number): boolean => ![401, 403, 502, 503, 504].includes(status)
 
 /** The MCP specification requires 404. The other forms are used by SDKs and servers. */
-const rows: readonly Row[] = [
+const forms: readonly Form[] = [
   { isStatus: (status) => status === 404 || status === 410 },
   { isStatus: (status) => status === 400, words: /^\s*$|\bsession\b/i },
-  { isStatus: isOther, words: aboutSession },
-  { isStatus: isOther, words: aboutHandshake },
+  { isStatus: mayConcernSession, words: aboutSession },
+  { isStatus: mayConcernSession, words: aboutHandshake },
 ]
 
 /** The JSON-RPC code for an unknown method, which means that the session itself is known. */
@@ -42,7 +42,7 @@ export function hasLostSession({ status, body }: SessionRefusal, params: unknown
   const isOwn = status === 200 && /session/i.test(JSON.stringify(params) ?? '')
   if (code === methodNotFound || isOwn) return false
   const words = splitNames(message.slice(0, maxWordChars))
-  return rows.some((row) => row.isStatus(status) && (row.words?.test(words) ?? true))
+  return forms.some((form) => form.isStatus(status) && (form.words?.test(words) ?? true))
 }
 
 /** Splits names such as `session_not_found` and `SessionNotFound` into words. */

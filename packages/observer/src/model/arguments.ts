@@ -1,3 +1,6 @@
+// Arguments of a call as texts, if they are as exact as its JSON. People decide by them: if two different calls could have the
+// same texts, `readSettings` returns `undefined`, and the JSON is shown instead.
+
 import { hasUnseen, isObject, onOneLine } from '@meup/folds'
 import { saysNothing } from './change.js'
 import { nameText } from './text.js'
@@ -10,13 +13,13 @@ const [maxSettings, maxSettingChars] = [8, 120]
 /** Arguments as pairs of name and text. */
 export type Settings = readonly (readonly [name: string, text: string])[]
 
-/** Whether a call has fields other than name, arguments and kind. */
-export function hasAsides({ params }: Fields): boolean {
+/** Whether the params of a call have fields besides name and arguments that the texts would omit. */
+export function hasOtherParams({ params }: Fields): boolean {
   const { name: _, arguments: __, ...others } = isObject(params) ? params : {}
   return !saysNothing(others)
 }
 
-/** Lists a call's arguments as texts; `undefined` if texts would be incomplete or ambiguous. */
+/** Lists a call's arguments as texts, `command` first; `undefined` if texts would be incomplete or ambiguous. */
 export function readSettings({ params }: Fields): Settings | undefined {
   if (!isObject(params)) return undefined
   const { name, arguments: args } = params
@@ -51,9 +54,9 @@ const isPlainName = (name: string): boolean => /^[\w-]{1,40}$/.test(name)
 function isPlainValue(value: unknown): boolean {
   // Larger integers and fractions may differ from the text that was sent, because JSON.parse rounds them.
   if (typeof value !== 'string') return Number.isSafeInteger(value) || typeof value === 'boolean'
-  const isOther = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
+  const looksLikeOtherType = /^(?:[-+.\d].*|true|false|null|undefined)?$/i.test(value)
   return (
-    !isOther &&
+    !looksLikeOtherType &&
     value.length <= maxSettingChars &&
     value.trim() === value &&
     nameText(value) === value &&

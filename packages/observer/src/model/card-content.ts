@@ -1,5 +1,5 @@
 import { Bounded, exactText, type ProposedCall, spellOut } from '@meup/folds'
-import { hasAsides, readSettings, type Settings } from './arguments.js'
+import { hasOtherParams, readSettings, type Settings } from './arguments.js'
 import { type Change, describeChange } from './change.js'
 
 /** Maximum characters of the JSON that a card shows at first; `maxChangeLines`: maximum lines of a change. */
@@ -35,7 +35,7 @@ export function summarizeProposal(payload: Readonly<Record<string, unknown>>): P
     name.length <= maxToolChars &&
     spellOut(name) === name &&
     name.trim() === name
-  const saysAll = settings !== undefined && !hasAsides(payload)
+  const saysAll = settings !== undefined && !hasOtherParams(payload)
   const isAll = isPlainCall && (saysAll || change?.isAll === true)
   const needed: CardPart[] = [
     ...(change !== undefined && change.lines.length > 0 ? (['change'] as const) : []),

@@ -16,7 +16,7 @@ export function isQuiet(list: RowList): boolean {
   return list.slots.length < 20 && list.slots.every((slot) => isEvent(list.getRow(slot)))
 }
 
-/** Content of a view without messages: connection state, or suggestions. */
+/** Content of a view that is quiet: connection state, or suggestions. */
 export function Empty({ session }: { session: PageSession }): VNode {
   const { stage, place } = session
   if (stage.at === 'connecting') {
@@ -31,7 +31,7 @@ export function Empty({ session }: { session: PageSession }): VNode {
       <div class="empty">
         <h2>The space cannot be reached</h2>
         <p>
-          Look whether the gateway runs, and whether this machine reaches it. What you have written is kept.
+          Check that the gateway is running and that this machine can reach it. What you have written is kept.
         </p>
         <button type="button" class="primary" onClick={() => void session.reconnect()}>
           Try again
@@ -52,8 +52,8 @@ export function Empty({ session }: { session: PageSession }): VNode {
 /** Shown if the reader's filter excludes everything. */
 export const NothingPasses = ({ widen }: { widen: () => void }): VNode => (
   <div class="empty">
-    <h2>Nothing of it matches your filter</h2>
-    <p>What comes and matches shows here.</p>
+    <h2>Nothing matches your filter</h2>
+    <p>New events that match appear here.</p>
     <button type="button" class="primary" onClick={widen}>
       Show everything
     </button>

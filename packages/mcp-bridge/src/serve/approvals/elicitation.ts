@@ -47,6 +47,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
   const form: ElicitRequestFormParams = {
     mode: 'form',
     message: [
+      // Without arguments: the exact text below has them.
       sentence(describeProposal({ ...view, tool: quoteToolName(view.tool) }, '{}')),
       ...(view.programEnded ? [`${proposerEndedText(view.source.from)}.`] : []),
       `Why: ${quoteReason(view.rationale)}`,
@@ -61,7 +62,7 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
           enum: choices,
           description: isWhole
             ? 'to approve it is to have it done now, exactly as shown'
-            : 'it can be rejected here alone',
+            : 'here it can only be rejected',
         },
         ...(mayReject && {
           reason: { type: 'string', title: 'Reason', description: 'why you reject it, for its proposer' },
@@ -73,7 +74,10 @@ export function createForm(view: ProposalView, proposal: OpenProposal, mayReject
   return { form, shownChars: isWhole ? text.length : 0 }
 }
 
-/** Reads the decision in a filled-in form; `undefined` = none was made. */
+/**
+ * Reads the decision in a filled-in form; `undefined` = none was made. A client may approve what the form did not offer:
+ * `ClientApprovals.approve` refuses proposals that were not shown completely.
+ */
 export function readDecision(content: Readonly<Record<string, unknown>> | undefined): Decision | undefined {
   const { decision, reason } = content ?? {}
   if (decision === 'approve') return { decision }

@@ -37,7 +37,7 @@ function useIsMarkdown({ from, payload }: Envelope): boolean {
   return (payload.format ?? (members.roleOf(from) === 'person' ? 'markdown' : 'plain')) === 'markdown'
 }
 
-/** An unfinished answer, styled like the message that will replace it. */
+/** An unfinished answer. It is rendered as Markdown, because its format is not known before it is complete. */
 export const LiveAnswerContent = ({ answer: { from, to, text } }: { answer: LiveAnswer }): VNode => (
   <>
     <header class="byline">

@@ -10,7 +10,7 @@ import { useSpace } from '../shared/use-space.js'
 import { Marks, readCall } from './proposal-card.js'
 
 interface GroupReviewProps {
-  /** Proposals of one participant for the same tool. */
+  /** Proposals of one participant for the same tool, the riskiest first. */
   readonly list: readonly Waiting[]
   readonly done: () => void
 }
@@ -18,11 +18,15 @@ interface GroupReviewProps {
 /** Maximum number of calls shown together. */
 const maxListed = 200
 
-/** Decides several similar proposals together. Each is shown in full; the decision can be undone before it is sent. */
+/**
+ * Decides several proposals of one participant for one tool together. Approving requires that the reader has scrolled through
+ * every picked call, shown in full, and has typed their number if one is destructive. Calls that are too long must be left out.
+ * `held` delays the decision, so that it can be undone, and sends the message only with a rejection.
+ */
 export function GroupReview({ list, done }: GroupReviewProps): VNode {
   const { session, isLive } = useSpace()
   const { model, held, seen } = session
-  const [left, leave] = useState<ReadonlySet<string>>(new Set())
+  const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set())
   const [typed, setTyped] = useState('')
   const [message, setMessage] = useState('')
   const number = useRef<HTMLInputElement>(null)
@@ -41,13 +45,13 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
   })
   const whole = calls.filter(({ card }) => !card.isCut)
   const see = (): void => {
-    const isNews = whole.map(({ id, card }) => card.needed.map((part) => seen.add(id, part, card.chars)))
-    if (isNews.flat().includes(true)) session.onChange()
+    const added = whole.flatMap(({ id, card }) => card.needed.map((part) => seen.add(id, part, card.chars)))
+    if (added.includes(true)) session.onChange()
     number.current?.focus()
   }
   const box = useSeenToEnd<HTMLDivElement>(whole.map(({ id, card }) => `${id} ${card.chars}`).join(), see)
   useEffect(() => box.current?.focus(), [])
-  const picked = calls.filter(({ id }) => !left.has(id))
+  const picked = calls.filter(({ id }) => !leftOut.has(id))
   const approvable = picked.filter(({ card, id }) => !card.isCut && seen.hasAll(id, card.needed, card.chars))
   const isSeen = approvable.length === picked.length
   const count = picked.length
@@ -83,9 +87,9 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
         {calls.map(({ id, envelope, proposal, card }) => (
           <div key={id} class="decided-call">
             <Checkbox
-              checked={!left.has(id)}
+              checked={!leftOut.has(id)}
               set={(isPicked) =>
-                leave(new Set(isPicked ? [...left].filter((each) => each !== id) : [...left, id]))
+                setLeftOut(new Set(isPicked ? [...leftOut].filter((each) => each !== id) : [...leftOut, id]))
               }
             >
               <code>{card.change?.sentence ?? splitTarget(envelope).join('')}</code>
@@ -145,7 +149,9 @@ export function GroupReview({ list, done }: GroupReviewProps): VNode {
         </button>
         {!isSeen && (
           <span class="dim" role="status">
-            Scroll to the end of what is sent to approve it.
+            {picked.some(({ card }) => card.isCut)
+              ? 'Leave out the calls that are too long.'
+              : 'Scroll to the end of what is sent to approve it.'}
           </span>
         )}
       </div>
