@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { connect } from '@meup/agent-sdk'
 import { expect, onTestFinished, test } from 'vitest'
 import { type FailureName, failures } from '../../packages/cli/src/failure/failures.js'
 import {
@@ -480,6 +481,21 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     code: 0,
     cause: /bot was kicked by ana and rests until it is invited again/,
     next: /meup invite bot/,
+  },
+  'a program that ends before it answers': {
+    row: 'program_ended',
+    prepare: async () => {
+      const { cwd, run } = inFolder()
+      await startMeup('gateway', cwd)
+      const helper = await connect({ as: 'helper', directory: cwd })
+      helper.on('envelope', ({ kind }) => {
+        if (kind === 'chat') void helper.leave()
+      })
+      return run('ask', 'helper', 'Hello?')
+    },
+    code: 9,
+    cause: /helper stopped: its program ended/,
+    next: /ask again/,
   },
   'asking an agent that is away': {
     row: 'no_answer',

@@ -70,6 +70,9 @@ test('a question or message without words is not sent', async () => {
     `meup ask bot ''`,
     `meup ask ' '`,
     'meup ask bot', // A name alone, so that the question is missing.
+    `printf 'a diff' | meup ask bot`,
+    'meup ask @bot',
+    `printf 'a diff' | meup ask bot ''`,
     `meup send ''`,
     `printf ' ' | meup send -`,
     'meup send < /dev/null',
@@ -79,6 +82,7 @@ test('a question or message without words is not sent', async () => {
     expect(stderr).toMatch(/an argument is missing or wrong\. Write meup (?:ask|send) /)
   }
   expect((await run('printf bot | meup ask bot -')).stdout).toBe('bot\n')
+  expect((await run('meup ask bot bot')).stdout).toBe('bot\n')
 })
 
 test('stdin that is empty, no text or too much is refused with what to do', async () => {

@@ -170,7 +170,7 @@ describe('what is missing is said', () => {
     write('tokens/bot', testToken('bot'))
     const error = await refused()
     expect(error).toMatchObject({ name: 'ConnectionError', code: 'not_configured' })
-    expect(String(error)).toMatch(/MEUP_PARTICIPANT.*`as`.*ana, bot/)
+    expect(String(error)).toMatch(/ana, bot .*`as`, MEUP_PARTICIPANT.*--as/)
   })
 
   test('a token that is not there', async () => {

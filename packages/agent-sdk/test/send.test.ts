@@ -1,5 +1,5 @@
 import { createTestSpace } from '@meup/agent-sdk/testing'
-import { type AnyEnvelope, PROTOCOL, ProtocolError } from '@meup/protocol'
+import { PROTOCOL, ProtocolError } from '@meup/protocol'
 import { describe, expect, test } from 'vitest'
 import { byId, caughtUp, recordEnvelopes } from './support/record-envelopes.js'
 
@@ -98,20 +98,6 @@ describe('what is refused', () => {
     expect(error).toMatchObject({ code: 'rate_limited', retryable: true })
     expect(error.details).toMatchObject({ class: 'chat', retryAfterMs: expect.any(Number) })
     await ana.send({ kind: 'reasoning.start' })
-  })
-
-  test('for speed is repeated by chat() when the gateway takes it again', async () => {
-    const rates = { chat: { perSecond: 100, burst: 1 } }
-    await using space = await createTestSpace({ participants, limits: { rates } })
-    const ana = await space.join('ana')
-    const texts = ['one', 'two', 'three', 'four']
-    const logged: AnyEnvelope[] = []
-    for (const text of texts) logged.push(await ana.chat(text))
-    logged.push(...(await Promise.all(texts.map((text) => ana.chat(text)))))
-    const inOrder = logged.toSorted((one, other) => (one.seq ?? 0) - (other.seq ?? 0))
-    expect(inOrder.map(({ payload }) => ({ ...payload }))).toEqual(
-      [...texts, ...texts].map((message) => ({ message })),
-    )
   })
 
   test('for its size says the limit', async () => {

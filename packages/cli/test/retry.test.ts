@@ -1,6 +1,8 @@
+import { HttpClient } from '@meup/agent-sdk/http'
 import { ProtocolError } from '@meup/protocol'
 import { expect, test } from 'vitest'
 import { retryPutOff } from '../src/lib/retry.js'
+import { answering } from './support/answering.js'
 
 /** Refuses each request with the next error, then answers. */
 function refusing(...errors: Error[]) {
@@ -25,14 +27,34 @@ test('a request that is put off is sent again after the delay that the gateway n
   expect(sent()).toBe(3)
 })
 
+test('a delay over HTTP is the one in the body of the refusal', async () => {
+  const at = await answering(() => ({
+    status: 429,
+    body: { code: 'rate_limited', detail: 'wait', retryAfterMs: 70 },
+  }))
+  let asked = 0
+  const retry = <Answer>(send: () => Promise<Answer>): Promise<Answer> =>
+    retryPutOff(
+      () => {
+        asked++
+        return send()
+      },
+      { maxWaitMs: 100, firstPauseMs: 1 },
+    )
+  await expect(new HttpClient(at, { retry }).readParticipants()).rejects.toMatchObject({
+    code: 'rate_limited',
+  })
+  expect(asked).toBe(2)
+})
+
 test.each([
-  ['a delay beyond the limit', [rateLimited(50)], 1],
-  ['delays that exceed the limit together', [rateLimited(6), rateLimited(6)], 2],
+  ['a delay beyond the limit', [rateLimited(150)], 1],
+  ['delays that exceed the limit together', [rateLimited(60), rateLimited(60)], 2],
   ['no delay named, and the first pause beyond the limit', [new ProtocolError('unavailable', 'wait')], 1],
   ['another refusal', [new ProtocolError('forbidden', 'no', { retryAfterMs: 1 })], 1],
   ['another error with a delay', [Object.assign(new Error('refused'), { retryAfterMs: 1 })], 1],
 ] as const)('is refused: %s', async (_, errors, requests) => {
   const { send, sent } = refusing(...errors)
-  await expect(retryPutOff(send, 10)).rejects.toBe(errors.at(-1))
+  await expect(retryPutOff(send, { maxWaitMs: 100, firstPauseMs: 1000 })).rejects.toBe(errors.at(-1))
   expect(sent()).toBe(requests)
 })

@@ -216,10 +216,17 @@ describe('an explanation', () => {
         payload: { method: 'tools/call', params: { name: 'move_file', arguments: { path: id } } },
       }) as Sent
     const end = (from: string, kind: string, correlationId: string, payload: object): Sent =>
-      ({ from, id: `${kind}-${correlationId}`.replace('.', '-'), kind, correlationId, payload }) as Sent
+      ({
+        from,
+        id: `${kind}-${from}-${correlationId}`.replace('.', '-'),
+        kind,
+        correlationId,
+        payload,
+      }) as Sent
     const { lines } = await open([
       ...[propose('first'), propose('second')],
       end('ana', 'mcp.reject', 'first', { reason: 'disagree', message: 'not today' }),
+      end('desk', 'mcp.reject', 'first', { reason: 'disagree', message: 'not mine' }),
       end('janitor', 'mcp.withdraw', 'first', { reason: 'rejected' }),
       end('janitor', 'mcp.withdraw', 'second', { reason: 'no_longer_needed' }),
       {
@@ -234,7 +241,7 @@ describe('an explanation', () => {
     expect(rows).toEqual([
       ...['proposed', expect.stringMatching(/^janitor: move_file .*first/)],
       ...['proposed', expect.stringMatching(/^janitor: move_file .*second/)],
-      ...['rejected', expect.stringMatching(/^ana: .*not today/)],
+      ...['rejected', expect.stringMatching(/^desk: .*not mine/)],
       ...['rejected', expect.stringMatching(/^janitor: .*withdrawn/)],
     ])
   })

@@ -286,9 +286,12 @@ export class BaseClient extends GuardedEmitter<SpaceEvents> implements AsyncDisp
     this.post({ kind: Kind.observeTyping, ...(to && { to }), payload: {} })
   }
 
-  /** Sends a chat message, as `sendPaced` does. Resolves when it is in the log. Rejects at once while this participant is paused. */
+  /**
+   * Sends a chat message. Resolves when it is in the log. Rejects at once with the gateway's refusal, also with `rate_limited` and
+   * `participant_paused`: `sendWhenAllowed` waits.
+   */
   chat(message: string, options: ChatOptions = {}): Promise<AnyEnvelope> {
-    return this.sendPaced(createChat(message, options))
+    return this.send(createChat(message, options))
   }
 
   /**

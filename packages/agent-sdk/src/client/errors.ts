@@ -212,8 +212,11 @@ export function errorDetails(payload: ErrorPayload): ProtocolError['details'] {
 /** Reads the refusal in an HTTP response of a gateway [MEUP-11.1]; `undefined` = the body is not a refusal. */
 export function readRefusal(body: string, details: ProtocolError['details'] = {}): ProtocolError | undefined {
   try {
-    const { code = '', detail = '' } = Object(JSON.parse(body)) as { code?: string; detail?: string }
-    return Object.hasOwn(errorHints, code) ? new ProtocolError(code as ErrorCode, detail, details) : undefined
+    const problem = Object(JSON.parse(body)) as { code?: string; detail?: string; retryAfterMs?: unknown }
+    const { code = '', detail = '', retryAfterMs } = problem
+    if (!Object.hasOwn(errorHints, code)) return undefined
+    const delay = typeof retryAfterMs === 'number' ? { retryAfterMs } : {}
+    return new ProtocolError(code as ErrorCode, detail, { ...details, ...delay })
   } catch {
     return undefined
   }

@@ -64,12 +64,13 @@ export function addAsk(program: Command): void {
       if (isPrivate && names.length === 0)
         throw new UsageError('option_needed', { option: '--private', needed: 'a name before the question' })
       const timeoutMs = parseTimeout(timeout, '--timeout')
+      if (question.trim() === '') throw missingQuestion()
       const text = await withInput(question)
-      if (text.trim() === '') throw missingQuestion()
       const space = await enterSpace(flags)
       try {
-        if (names.length === 0 && space.participants.some(({ id }) => id === text))
-          throw missingQuestion(text)
+        const name = question.trim().replace(/^@/, '')
+        if (names.length === 0 && space.participants.some(({ id }) => id === name))
+          throw missingQuestion(name)
         const asked = names.length === 0 ? {} : isPrivate ? { to: names } : { mention: names }
         const target = resolveTarget(flags)
         const readReports = () => readPrograms({ url: target.url, space: target.space })
@@ -88,7 +89,7 @@ async function withInput(question: string): Promise<string> {
   const isAlone = question === stdinWord
   if (!isAlone && !hasPipedInput()) return question
   const input = await readStdin()
-  if (isAlone && input === '') throw new UsageError('empty_stdin', {})
+  if (isAlone && input.trim() === '') throw new UsageError('empty_stdin', {})
   return isAlone ? input : input === '' ? question : `${question}\n\n${input}`
 }
 

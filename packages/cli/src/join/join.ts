@@ -1,11 +1,11 @@
 import { createInterface, type Interface } from 'node:readline'
 import type { ChatOptions, SpaceClient } from '@meup/agent-sdk'
-import type { HttpClient } from '@meup/agent-sdk/http'
+import { HttpClient } from '@meup/agent-sdk/http'
 import { Bounded, brief, onOneLine, suggest, unansweredText } from '@meup/folds'
 import { type AnyEnvelope, isLiveKind, Kind, ProtocolError } from '@meup/protocol'
 import { exitCodes } from '../failure/exit-codes.js'
 import { describeFailures, listAway, listToolServers } from '../lib/away.js'
-import { announceConnection, createHttpClient, enterSpace } from '../lib/connection.js'
+import { announceConnection, enterSpace, resolveTarget } from '../lib/connection.js'
 import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { formatError } from '../lib/exit.js'
 import { getStdoutStyle } from '../lib/output.js'
@@ -33,7 +33,8 @@ export interface JoinFlags extends ViewFlags {
 /** `meup join`. Resolves when the user has left and all typed commands have finished. */
 export async function join(flags: JoinFlags): Promise<void> {
   const space = await enterSpace(flags, { openProposals: true })
-  const http = createHttpClient(flags)
+  // Repeats nothing: what happens now is shown after what happened earlier.
+  const http = new HttpClient(resolveTarget(flags))
   const pending = new PendingProposals(space)
   const tools = new Bounded<true>(maxTools)
   const interrupting = new RunInterrupter(space)

@@ -11,10 +11,7 @@ import {
 import { type AnyEnvelope, correlations, GATEWAY, Kind, ProtocolError } from '@meup/protocol'
 import type { Following } from '../render/agent-lines.js'
 
-/**
- * Maximum concurrent requests for the reasoning of turns: the gateway allows 16 per participant, and its other programs need
- * some of them.
- */
+/** Maximum concurrent requests for the reasoning of turns: other programs of the participant need some of those it may have. */
 const maxConcurrentBlocks = 2
 /** Maximum turns whose reasoning is read or waited for; that of further turns is not shown, so that the terminal keeps up. */
 const maxBlocks = 20
@@ -155,8 +152,8 @@ async function ignoreNotFound(asked: Promise<string[]>): Promise<string[]> {
   }
 }
 
-/** Maximum concurrent preview requests; further results get no preview. */
-const maxConcurrentPreviews = 2
+/** Maximum concurrent preview requests, and previews that are read or waited for; further results get no preview. */
+const [maxConcurrentPreviews, maxPreviews] = [2, 20]
 
 /** Returns a function that runs at most `max` calls concurrently, first come, first served. */
 function limitConcurrency(max: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
@@ -181,6 +178,7 @@ class Previews {
   readonly #style: Style
   /** Ids of calls made in runs: only their results get a preview. */
   readonly #calls = new Bounded<true>(1000)
+  readonly #inTurn = limitConcurrency(maxConcurrentPreviews)
   #asked = 0
 
   constructor(http: HttpClient, style: Style) {
@@ -192,10 +190,10 @@ class Previews {
   onEnvelope(envelope: AnyEnvelope): Promise<string[]> | undefined {
     const { kind, id, seq = 0, context } = envelope
     if (kind === Kind.mcpRequest && context !== undefined) this.#calls.set(id, true)
-    if (kind !== Kind.mcpResponse || this.#asked >= maxConcurrentPreviews) return undefined
+    if (kind !== Kind.mcpResponse || this.#asked >= maxPreviews) return undefined
     if (!correlations(envelope).some((call) => this.#calls.get(call))) return undefined
     this.#asked++
-    return this.#read(seq).finally(() => this.#asked--)
+    return this.#inTurn(() => this.#read(seq)).finally(() => this.#asked--)
   }
 
   async #read(seq: number): Promise<string[]> {

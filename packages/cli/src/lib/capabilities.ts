@@ -35,22 +35,22 @@ async function parseMap(text: string, name: string): Promise<object> {
   }
 }
 
-/** Warnings about a configuration, each once and prefixed with the participant's id. */
-export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] => [
-  ...new Set(
-    config.spaces.flatMap(({ config: { participants, guest }, programs }) => [
-      ...Object.entries(programs).flatMap(([id, program]) =>
-        findProgramWarnings(program).map((warning) => `${id}: ${warning}`),
+/** Warnings about a configuration, each prefixed with the participant's id. */
+export const findConfigWarnings = (config: Pick<Config, 'spaces'>): string[] =>
+  config.spaces.flatMap(({ config: { participants, guest }, programs }) => [
+    ...Object.entries(programs).flatMap(([id, program]) =>
+      findProgramWarnings(program).map((warning) => `${id}: ${warning}`),
+    ),
+    ...[
+      ...Object.entries(participants),
+      ...(guest === undefined ? [] : [['guests', guest] as const]),
+    ].flatMap(([id, { capabilities }]) =>
+      // Several capabilities may be wrong in the same way.
+      [...new Set(findCapabilityWarnings(capabilities, Object.keys(participants)))].map(
+        (warning) => `${id}: ${warning}`,
       ),
-      ...[
-        ...Object.entries(participants),
-        ...(guest === undefined ? [] : [['guests', guest] as const]),
-      ].flatMap(([id, { capabilities }]) =>
-        findCapabilityWarnings(capabilities, Object.keys(participants)).map((warning) => `${id}: ${warning}`),
-      ),
-    ]),
-  ),
-]
+    ),
+  ])
 
 /** Foreseeable reasons why a program cannot be started. */
 function findProgramWarnings(program: Program): string[] {

@@ -13,7 +13,7 @@ import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
-import { retryPutOff } from './retry.js'
+import { brief, retryPutOff } from './retry.js'
 import { readGatewayFile } from './running-gateway.js'
 import { suggestNames } from './unknown-name.js'
 
@@ -50,9 +50,6 @@ export const addTargetOptions = (command: Command): Command =>
     .option('--as <participant>', 'whom to be (default: MEUP_PARTICIPANT, or the first person of the space)')
     .option('--token-file <file>', 'file with the token (default: MEUP_TOKEN, or .meup/tokens/<participant>)')
 
-/** Maximum milliseconds that a command waits for one thing that the gateway puts off, as a script may run many commands. */
-const maxPutOffMs = 15_000
-
 /** Connects to the space that the flags select. `resume.after` is a seq of the current log. */
 export async function enterSpace(
   flags: ConnectionFlags,
@@ -60,7 +57,7 @@ export async function enterSpace(
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const options = { ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) }
-  const space = await retryPutOff(() => connect(options), maxPutOffMs)
+  const space = await retryPutOff(() => connect(options), brief)
   // Replayed requests were addressed to an earlier connection, so they are left unanswered.
   if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
@@ -101,11 +98,11 @@ export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
   readEnvironment(buildConnectOptions(flags))
 
 /**
- * An HTTP client for the space that the flags select. It repeats requests that the gateway puts off: other terminals of the same
+ * An HTTP client for the space that the flags select. It repeats queries that the gateway puts off: other terminals of the same
  * person may be using up the requests that a participant may have in progress.
  */
 export const createHttpClient = (flags: ConnectionFlags): HttpClient =>
-  new HttpClient(resolveTarget(flags), { retry: (send) => retryPutOff(send, maxPutOffMs) })
+  new HttpClient(resolveTarget(flags), { retry: (send) => retryPutOff(send, brief) })
 
 /**
  * The space to use if a gateway outside of this folder is chosen, but no space: the only one that the token opens. Throws

@@ -2,23 +2,38 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { getRetryAfterMs } from '@meup/agent-sdk/internal'
 import { ProtocolError } from '@meup/protocol'
 
-/** Delay before the first retry if the gateway names none; doubled for each further retry. */
-const firstPauseMs = 1000
+interface RetryOptions {
+  /** Milliseconds to wait in total. */
+  readonly maxWaitMs: number
+  /** Delay before the first retry if the gateway names none; doubled for each further retry. `Infinity` = no retry then. */
+  readonly firstPauseMs: number
+}
+
+/** For work that goes on for minutes, such as an export. */
+const patient: RetryOptions = { maxWaitMs: 127_000, firstPauseMs: 1000 }
+
+/** For a command that a person or a script waits for. */
+export const brief: RetryOptions = { maxWaitMs: 15_000, firstPauseMs: Number.POSITIVE_INFINITY }
+
+const minPauseMs = 50
 
 /**
  * Retries a request while the gateway is not ready or rate-limits it, after the delay that the gateway names. Rejects with the
- * last refusal if a delay would exceed `maxWaitMs`, the milliseconds to wait in total.
+ * last refusal if a delay would exceed what is left of `maxWaitMs`.
  */
-export async function retryPutOff<Answer>(send: () => Promise<Answer>, maxWaitMs = 127_000): Promise<Answer> {
+export async function retryPutOff<Answer>(
+  send: () => Promise<Answer>,
+  { maxWaitMs, firstPauseMs }: RetryOptions = patient,
+): Promise<Answer> {
   for (let leftMs = maxWaitMs, pauseMs = firstPauseMs; ; pauseMs *= 2) {
     try {
       return await send()
     } catch (error) {
-      // Up to half as long again, so that programs that are put off together do not come back together.
-      const waitMs = (getRetryAfterMs(error) ?? pauseMs) * (1 + Math.random() / 2)
+      const waitMs = Math.max(getRetryAfterMs(error) ?? pauseMs, minPauseMs)
       if (!isPutOff(error) || waitMs > leftMs) throw error
       leftMs -= waitMs
-      await pause(waitMs)
+      // Up to half as long again, so that programs that are put off together do not come back together.
+      await pause(waitMs * (1 + Math.random() / 2))
     }
   }
 }

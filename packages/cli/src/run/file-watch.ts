@@ -1,4 +1,4 @@
-import { type FSWatcher, readdirSync, readlinkSync, statSync, watch } from 'node:fs'
+import { accessSync, constants, type FSWatcher, readdirSync, readlinkSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 
 interface FileWatchOptions {
@@ -58,8 +58,10 @@ export class FileWatch {
     try {
       const followed = this.#named.map(followLinks)
       this.#paths = [...new Set(this.#named.flatMap((path, i) => [path, followed[i]?.target ?? path]))]
-      this.#links = followed.flatMap(({ links }) => links)
-      const folders = [...this.#paths.flatMap(listFolders), ...this.#links.map((link) => dirname(link))]
+      this.#links = [...new Set(followed.flatMap(({ links }) => links))]
+      // A folder that only holds a link may not be readable, such as /home.
+      const ofLinks = this.#links.map((link) => dirname(link)).filter(isReadable)
+      const folders = [...this.#paths.flatMap(listFolders), ...ofLinks]
       const wanted = new Map(folders.map((folder) => [folder, readInode(folder)]))
       for (const [folder, { inode }] of this.#folders) if (wanted.get(folder) !== inode) this.#leave(folder)
       for (const [folder, inode] of wanted) if (!this.#folders.has(folder)) this.#enter(folder, inode)
@@ -142,6 +144,15 @@ function readLink(path: string): string | undefined {
 function readInode(folder: string): string {
   const { dev, ino } = statSync(folder)
   return `${dev}:${ino}`
+}
+
+function isReadable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function isFolder(path: string): boolean {

@@ -1,12 +1,13 @@
 import { emitKeypressEvents, type Key } from 'node:readline'
 import type { SpaceClient } from '@meup/agent-sdk'
-import type { HttpClient } from '@meup/agent-sdk/http'
+import { HttpClient } from '@meup/agent-sdk/http'
 import { colourStyle, onOneLine } from '@meup/folds'
 import { exitCodes } from '../failure/exit-codes.js'
-import { announceConnection, type ConnectionFlags, createHttpClient, enterSpace } from '../lib/connection.js'
+import { announceConnection, type ConnectionFlags, enterSpace, resolveTarget } from '../lib/connection.js'
 import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { getStdoutStyle, isAtTerminal } from '../lib/output.js'
+import { brief, retryPutOff } from '../lib/retry.js'
 import { ActivityFold } from '../view/activity-fold.js'
 import { explainAct } from '../why/explanation.js'
 import { formatExplanation } from '../why/format-explanation.js'
@@ -31,7 +32,8 @@ const runawayRate = 1
 export async function top(flags: ConnectionFlags): Promise<void> {
   if (!isAtTerminal()) throw new UsageError('no_terminal', { command: 'meup top', instead: 'meup ps' })
   const space = await enterSpace(flags)
-  const http = createHttpClient(flags)
+  // Repeats nothing: it asks again every two seconds.
+  const http = new HttpClient(resolveTarget(flags))
   const screen = new TopScreen(space, http)
   try {
     await screen.run()
@@ -85,7 +87,10 @@ class TopScreen {
       space.on('closed', (error) => (error ? reject(error) : resolve()))
     })
     this.#open()
-    const monitor = await readRecentWork(this.#http, space.welcome.space.head + 1)
+    const { head } = space.welcome.space
+    const recent = retryPutOff(() => readRecentWork(this.#http, head + 1), brief)
+    const monitor = await Promise.race([recent, left])
+    if (monitor === undefined) return
     for (const envelope of early) monitor.apply(envelope)
     this.#monitor = monitor
     this.draw()

@@ -85,6 +85,8 @@ class ConversationView implements View {
   #filter: ViewFilter | undefined
   /** Why there is no connection at present; `undefined` = there is one. */
   #outage: string | undefined
+  /** Requests for missing thoughts that are running or wanted. */
+  #rereads = 0
 
   constructor(space: SpaceClient, flags: ViewFlags, options: ViewOptions) {
     this.#space = space
@@ -344,7 +346,20 @@ class ConversationView implements View {
     this.#reread(since).catch((error: unknown) => this.#complain('Failed to show the log again', error))
   }
 
+  /** Reads the log for missing thoughts, one request at a time: a change during one is followed by another. */
   async #reread(since: number): Promise<void> {
+    if (!this.#screen.isBehind || this.#rereads++ > 0) return
+    try {
+      for (let done = 0; done < this.#rereads && this.#screen.isBehind; ) {
+        done = this.#rereads
+        await this.#readMissing(since)
+      }
+    } finally {
+      this.#rereads = 0
+    }
+  }
+
+  async #readMissing(since: number): Promise<void> {
     try {
       const { envelopes } = await createHttpClient(this.#flags).readLogPage({ after: since, order: 'desc' })
       // If a run is still hidden, its thoughts are missing from the log page.

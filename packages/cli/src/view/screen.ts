@@ -39,6 +39,11 @@ export class Screen {
     this.#print(rows ?? this.#lines.lines(envelope))
   }
 
+  /** Whether thoughts may be missing, so that the log has to be read for them. */
+  get isBehind(): boolean {
+    return this.#since !== undefined
+  }
+
   /** Called when thoughts are hidden: those after the last printed envelope are printed later, by `catchUp`. */
   hide(): void {
     this.#since ??= this.#last

@@ -36,7 +36,7 @@ export class ThoughtVisibility {
   toggle(): void {
     this.isShown = !this.isShown
     this.#options.changed()
-    this.#start(this.isShown)
+    this.#start()
   }
 
   /** A new run may have thoughts: requests that the gateway sends or withholds them, as the view shows or hides them. */
@@ -49,27 +49,24 @@ export class ThoughtVisibility {
     this.#start()
   }
 
-  /** `isShownAgain`: thoughts that were received while hidden are to be shown. */
-  #start(isShownAgain = false): void {
-    this.#synchronize(isShownAgain).catch((error: unknown) => this.#options.failed(error))
+  #start(): void {
+    this.#synchronize().catch((error: unknown) => this.#options.failed(error))
   }
 
   /**
    * Sends one request at a time, until the gateway sends thoughts only if the view shows them. Does not stop them while no
    * agent is thinking.
    */
-  async #synchronize(isShownAgain: boolean): Promise<void> {
+  async #synchronize(): Promise<void> {
     const { space, cut, reread, failed } = this.#options
     if (this.#isAsking) return
     const isWanted = (): boolean => this.#isCut === this.isShown && (this.#isCut || space.runs.length > 0)
     this.#isAsking = true
-    let hasResumed = isShownAgain
     try {
       while (isWanted()) {
         const isCut = !this.isShown
         await cut(isCut)
         this.#isCut = isCut
-        hasResumed ||= !isCut
       }
     } catch (error) {
       failed(error)
@@ -77,6 +74,6 @@ export class ThoughtVisibility {
     } finally {
       this.#isAsking = false
     }
-    if (this.isShown && hasResumed) reread()
+    if (this.isShown) reread()
   }
 }

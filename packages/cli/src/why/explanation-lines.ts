@@ -64,9 +64,12 @@ const actLine = (of: AnyEnvelope, text: string, role: WhyRole, style = plainStyl
   return `${dim(formatLocalTime(Date.parse(ts)))}  ${createHighlighter(style)(onOneLine(actor), actor)} ${said}  ${dim(`#${seq}`)}`
 }
 
-/** The first rejection or withdrawal of each proposal: the proposer may still withdraw what was rejected. */
-const listOutcomes = (ends: readonly WhyStep[]): WhyStep[] =>
-  ends.filter(({ about }, i) => about === undefined || ends.findIndex((each) => each.about === about) === i)
+/** Rejections and withdrawals of proposals, without the withdrawals of those that were rejected before. */
+const listOutcomes = (ends: readonly WhyStep[], proposals: readonly WhyStep[]): WhyStep[] =>
+  ends.filter(({ about, from }, i) => {
+    const isWithdrawal = proposals.some((each) => each.seq === about && each.from === from)
+    return !isWithdrawal || !ends.slice(0, i).some((each) => each.about === about)
+  })
 
 /** Removes the reason from a call's description, because an explanation shows the reason on its own line. */
 function withoutReason(of: AnyEnvelope, text: string): string {
@@ -99,7 +102,7 @@ export function whyLines(explanation: Explanation, format: WhyFormat = {}): stri
     ...byRole('proposed')
       .slice(-maxOthers)
       .map((step) => row('proposed', said(step), step.seq)),
-    ...listOutcomes(byRole('rejected'))
+    ...listOutcomes(byRole('rejected'), byRole('proposed'))
       .slice(-maxOthers)
       .map((step) => row('rejected', said(step), step.seq)),
     ...reasonOf(of).map((text) => row('reason', text)),

@@ -105,9 +105,11 @@ export class Enforcement implements SpaceListener {
     this.#renewed = []
     for (const session of sessions) {
       const { participant } = session
-      // A guest of a following gateway stays as it was admitted until the log says that it is present.
-      if (participant.startsWith(GUEST) && !participants.has(participant)) continue
-      const capabilities = participants.capabilities(participant)
+      // The log may not say yet that a guest of a following gateway is present.
+      const isUnknown = participant.startsWith(GUEST) && !participants.has(participant)
+      const capabilities = isUnknown
+        ? (this.#space.config.guest?.capabilities ?? [])
+        : participants.capabilities(participant)
       if (isSame(capabilities, session.capabilities)) continue
       session.updateRights({ capabilities, ...participants.readRights(participant) })
       this.#renewed.push(session)
