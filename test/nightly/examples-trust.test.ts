@@ -217,7 +217,7 @@ describe('a supervised agent', () => {
       /^ +clerk asks whether move_file of files may be called .*march\.txt.* {2}— ana wants march\.txt archived \(\S+\)$/m,
     )
     expect(stdout).toContain('april.txt stays in the inbox: rejected by ana: not-paid')
-    expect(stdout).toMatch(/\nEvery step was as told\.\n$/)
+    expect(stdout).toMatch(/\nEvery step was as expected\.\n$/)
     const log = await logOf(folder)
     expectEverythingSeen(log)
     expectProgressiveTrust(log)

@@ -33,6 +33,8 @@ interface Mistake {
   /** Patterns of the printed cause, and of the next step. */
   readonly cause: RegExp
   readonly next: RegExp
+  /** Maximum seconds until it is printed; default `promptSeconds`. */
+  readonly maxSeconds?: number
 }
 type Action = () => Promise<Outcome>
 
@@ -542,6 +544,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     code: 0,
     cause: /still waiting for files/,
     next: /run its command by hand/,
+    maxSeconds: 20, // A tool server is given ten seconds to start.
   },
   'an agent that exits at once': {
     row: 'ended_program',
@@ -620,9 +623,11 @@ const needs: Readonly<Record<string, Parameters<typeof needing>>> = {
   'a disk that is full': ['the right to mount a disk in memory (root)', () => process.getuid?.() === 0],
 }
 
-const maxSeconds = 10
+const promptSeconds = 10
 
-for (const [name, { row, prepare, code, cause, next }] of Object.entries(mistakes)) {
+for (const [name, { row, prepare, code, cause, next, maxSeconds = promptSeconds }] of Object.entries(
+  mistakes,
+)) {
   const [what, isThere] = needs[name] ?? ['nothing', () => true]
   test(
     `${name}: one sentence says why, and what to do`,

@@ -119,18 +119,6 @@ export type StepOutcome = Refusal | Settled | undefined
 
 export type Step = (admission: AdmissionContext, space: Admission) => StepOutcome
 
-/** Units of work charged per row of the state that a check walks through; the state is in memory. */
-const rowWork = 1 / 16
-/** Units of work charged per id that is looked up in the log, possibly on disk. */
-const lookupWork = 20
-
-/** Charges for rows of the state that a check walks through; `what` names them in the error. */
-export const chargeRows = (meter: WorkMeter, rows: number, what: string): void =>
-  meter.charge(rows * rowWork, what)
-
-export const chargeLookups = (meter: WorkMeter, ids: number): void =>
-  meter.charge(ids * lookupWork, 'ids to look up')
-
 /** A check beyond capabilities; `undefined` = allowed. */
 export type Right = (admission: AdmissionContext, space: Admission) => Refusal | undefined
 

@@ -7,12 +7,7 @@ import { inviteAckFrame } from '../frames.js'
 import { type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { hashToken } from '../state/trust/invitations.js'
-import {
-  type Admission,
-  type AdmissionContext,
-  chargeLookups,
-  type StepOutcome,
-} from './admission-context.js'
+import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 
 /**
  * Sets the sender: `from` has to be the identity of the connection, or absent: `sender_mismatch` [MEUP-1.1]. Adds the time and,
@@ -54,6 +49,9 @@ const isOfProgram = ({ kind, payload }: Envelope): boolean =>
   kind === Kind.mcpProposal ||
   (kind === Kind.mcpRequest && (payload.id !== undefined || Object.keys(payload).length === 0))
 
+/** Units of work charged per id that is looked up in the log, possibly on disk. */
+const lookupWork = 20
+
 /**
  * Echoes the original for a known id with the same sender and content; refuses any other reuse as `duplicate_id` [MEUP-1.10],
  * and a start in a context that others already use [MEUP-2.12].
@@ -65,7 +63,8 @@ export function deduplicate(admission: AdmissionContext, space: Admission): Step
   // One lookup for the id itself; for a start a second one, because its id may name a context; and one per correlation, because
   // rights and visibility look up the envelopes that this one answers.
   const lookups = kind === Kind.reasoningStart ? 2 : 1
-  chargeLookups(admission.meter, lookups + correlations(admission.envelope).length)
+  const ids = lookups + correlations(admission.envelope).length
+  admission.meter.charge(ids * lookupWork, 'ids to look up')
   const known = space.ids.find(id, admission.sender.participant, admission.encoded.content, admission.meter)
   if (known === undefined) {
     if (kind !== Kind.reasoningStart || !isContext(id, space)) return undefined

@@ -27,10 +27,9 @@ import {
   revoke,
   sequence,
 } from './identity.js'
-import { available, limit, limitLog, withRateLimit } from './limits.js'
+import { available, hopRights, limit, limitLog, withRateLimit } from './limits.js'
 import { fill, proposeInstead } from './proposed.js'
 import { answerRights, grantRights, revocationRights, revokesOwn } from './rights/capabilities.js'
-import { hopRights } from './rights/chats.js'
 import { decidesVisibility, reasoningRights, startRights, visibilityRights } from './rights/contexts.js'
 import { invitationRights, kickRights, pauseRights } from './rights/participants.js'
 import { fulfilmentRights, proposalRights, rejectionRights, withdrawalRights } from './rights/proposals.js'
@@ -57,7 +56,7 @@ export const pipeline: readonly Step[] = [
   complete, // fills in an approval by id, and the audience of a private question
   validateDraft, // checks fields and payload by kind; later steps rely on them
   authorize, // capabilities, owners, addressees
-  subscribe, // answers observe.subscribe
+  only(Kind.observeSubscribe, subscribe), // answers it
   relay, // relays chat.delta and observe.typing
   guard, // masks reasoning, rationales and metadata
   invite, // gives space.invite a token
@@ -68,6 +67,11 @@ export const pipeline: readonly Step[] = [
   record, // records the decisions of the guard
   deliverInviteToken, // sends the token to the inviter, once its invitation is logged
 ]
+
+/** Runs a step for envelopes of one kind. */
+function only(kind: Kind, step: Step): Step {
+  return (admission, space) => (admission.envelope.kind === kind ? step(admission, space) : undefined)
+}
 
 function pass(admission: AdmissionContext, space: Admission): StepOutcome {
   for (const step of pipeline) {

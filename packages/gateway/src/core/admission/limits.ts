@@ -1,11 +1,11 @@
-// Checks that decide whether the sender may send now: a stopped space, rates, log bytes, kicks, pauses.
+// Checks that decide whether the sender may send now: a stopped space, rates, log bytes, kicks, pauses, agents' hops.
 
 import { type Envelope, Kind, type RateClass } from '@meup/protocol'
 import { getRateClass } from '../metering.js'
 import { isRefusal, type Refusal, refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import { explainKick } from '../state/trust/trust.js'
-import type { Admission, AdmissionContext, Step, StepOutcome } from './admission-context.js'
+import type { Admission, AdmissionContext, Right, Step, StepOutcome } from './admission-context.js'
 
 /**
  * Charges the envelope to the rate class of its kind, and refuses kicked and paused senders: `rate_limited`, `forbidden`,
@@ -125,4 +125,12 @@ export function available({ envelope }: AdmissionContext, { stopped }: Admission
   return stopped === undefined || envelope.kind === Kind.observeSubscribe
     ? undefined
     : refuse('unavailable', texts.stopped, { reason: stopped })
+}
+
+/** Refuses further chats between agents that only answer each other: `rate_limited` [MEUP-7.4]. */
+export const hopRights: Right = ({ envelope }, { state, config }) => {
+  const { agentHops } = config.limits
+  if (state.hops.of(envelope) <= agentHops) return undefined
+  const details = { class: 'chat', limit: 'agentHops' }
+  return refuse('rate_limited', texts.hops, { chats: agentHops }, { details })
 }

@@ -1,11 +1,10 @@
-import { Kind, PatternError, type SubscribePayload } from '@meup/protocol'
+import { PatternError, type SubscribePayload } from '@meup/protocol'
 import { refuse } from '../refusal.js'
 import { texts } from '../refusal-texts.js'
 import type { Admission, AdmissionContext, StepOutcome } from './admission-context.js'
 
-/** Changes the subscription of the sender's connection and answers with a welcome [MEUP-9.1]. Nothing is logged. */
+/** Answers `observe.subscribe`: changes the sender's connection, and sends it a welcome [MEUP-9.1]. Nothing is logged. */
 export function subscribe({ envelope, sender, meter, now }: AdmissionContext, space: Admission): StepOutcome {
-  if (envelope.kind !== Kind.observeSubscribe) return undefined
   if (sender.subscribe === undefined) return refuse('invalid_request', texts.subscription)
   try {
     const bytes = sender.subscribe(envelope.payload as SubscribePayload, envelope.id, meter)

@@ -24,7 +24,10 @@ import {
 import { texts } from '../../refusal-texts.js'
 import type { SpaceState } from '../../state/state.js'
 import { namedIn, revocable } from '../../state/trust/trust-fold.js'
-import { chargeRows, type Exemption, type Right } from '../admission-context.js'
+import type { Exemption, Right } from '../admission-context.js'
+
+/** Units of work charged per grant that a check walks through; they are in memory. */
+const grantWork = 1 / 16
 
 /** Only members of the space get capabilities, and only from participants that hold them [MEUP-4.13]. */
 export const grantRights: Right = ({ envelope, now, meter }, { state }) => {
@@ -66,7 +69,7 @@ export const revocationRights: Right = (admission, { state }) => {
   const payload = envelope.payload as RevokePayload
   const badPattern = checkPatterns(payload.capabilities ?? [], meter)
   if (badPattern !== undefined) return badPattern
-  chargeRows(meter, state.trust.grants.size, 'grants to look at')
+  meter.charge(state.trust.grants.size * grantWork, 'grants to look at')
   const named = namedIn(payload, state.trust, meter)
   admission.revoked = revocable(named, envelope, state.trust)
   if (admission.revoked.length > 0) return undefined
@@ -150,7 +153,7 @@ function checkGrantLimits(
   { trust }: SpaceState,
   meter: WorkMeter,
 ): Refusal | undefined {
-  chargeRows(meter, trust.grants.size, 'grants to look at')
+  meter.charge(trust.grants.size * grantWork, 'grants to look at')
   if (trust.grants.size >= standingGrants.all)
     return forbidden(texts.openGrants, { grants: standingGrants.all })
   if (trust.grants.count(from) >= standingGrants.own)
