@@ -13,7 +13,7 @@ import { omitUndefined } from '@meup/protocol'
 import type { Command } from 'commander'
 import { Failure } from '../failure/failure.js'
 import { UsageError } from './exit.js'
-import { brief, retryPutOff } from './retry.js'
+import { promptRetry, retryPutOff } from './retry.js'
 import { readGatewayFile } from './running-gateway.js'
 import { suggestNames } from './unknown-name.js'
 
@@ -57,7 +57,7 @@ export async function enterSpace(
 ): Promise<SpaceClient> {
   const epoch = resume.after === undefined ? undefined : await readEpoch(createHttpClient(flags))
   const options = { ...resume, ...omitUndefined({ epoch }), ...buildConnectOptions(flags) }
-  const space = await retryPutOff(() => connect(options), brief)
+  const space = await retryPutOff(() => connect(options), promptRetry)
   // Replayed requests were addressed to an earlier connection, so they are left unanswered.
   if (resume.after !== undefined || resume.tail !== undefined) space.serve(() => new Promise(() => {}))
   return space
@@ -102,7 +102,7 @@ export const resolveTarget = (flags: ConnectionFlags): DialRequest =>
  * person may be using up the requests that a participant may have in progress.
  */
 export const createHttpClient = (flags: ConnectionFlags): HttpClient =>
-  new HttpClient(resolveTarget(flags), { retry: (send) => retryPutOff(send, brief) })
+  new HttpClient(resolveTarget(flags), { retry: (send) => retryPutOff(send, promptRetry) })
 
 /**
  * The space to use if a gateway outside of this folder is chosen, but no space: the only one that the token opens. Throws

@@ -9,11 +9,11 @@ interface RetryOptions {
   readonly firstPauseMs: number
 }
 
-/** For work that goes on for minutes, such as an export. */
-const patient: RetryOptions = { maxWaitMs: 127_000, firstPauseMs: 1000 }
+/** For work that takes minutes, such as an export. */
+const patientRetry: RetryOptions = { maxWaitMs: 127_000, firstPauseMs: 1000 }
 
 /** For a command that a person or a script waits for. */
-export const brief: RetryOptions = { maxWaitMs: 15_000, firstPauseMs: Number.POSITIVE_INFINITY }
+export const promptRetry: RetryOptions = { maxWaitMs: 15_000, firstPauseMs: Number.POSITIVE_INFINITY }
 
 const minPauseMs = 50
 
@@ -23,7 +23,7 @@ const minPauseMs = 50
  */
 export async function retryPutOff<Answer>(
   send: () => Promise<Answer>,
-  { maxWaitMs, firstPauseMs }: RetryOptions = patient,
+  { maxWaitMs, firstPauseMs }: RetryOptions = patientRetry,
 ): Promise<Answer> {
   for (let leftMs = maxWaitMs, pauseMs = firstPauseMs; ; pauseMs *= 2) {
     try {

@@ -7,7 +7,7 @@ import { announceConnection, type ConnectionFlags, enterSpace, resolveTarget } f
 import { type ProgramReports, readPrograms } from '../lib/control-client.js'
 import { formatError, UsageError } from '../lib/exit.js'
 import { getStdoutStyle, isAtTerminal } from '../lib/output.js'
-import { brief, retryPutOff } from '../lib/retry.js'
+import { promptRetry, retryPutOff } from '../lib/retry.js'
 import { ActivityFold } from '../view/activity-fold.js'
 import { explainAct } from '../why/explanation.js'
 import { formatExplanation } from '../why/format-explanation.js'
@@ -88,7 +88,7 @@ class TopScreen {
     })
     this.#open()
     const { head } = space.welcome.space
-    const recent = retryPutOff(() => readRecentWork(this.#http, head + 1), brief)
+    const recent = retryPutOff(() => readRecentWork(this.#http, head + 1), promptRetry)
     const monitor = await Promise.race([recent, left])
     if (monitor === undefined) return
     for (const envelope of early) monitor.apply(envelope)
