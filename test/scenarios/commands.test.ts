@@ -61,7 +61,10 @@ test('exit codes tell what went wrong, and stderr what to do', async () => {
   const late = await runMeup(['call', 'mute/anything', '--timeout', '0.2'], { cwd })
   expect(late.code).toBe(6)
   expect((await runMeup(['send', 'x', '--as', 'ana', '--space', 'other'], { cwd })).code).toBe(1)
-  expect((await runMeup(['send'], { cwd })).stderr).toContain('/payload/message')
+  expect(await runMeup(['send'], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Write meup send <message>'),
+  })
   const misused = [
     ['watch', '--from', 'x'],
     ['watch', '--context', 'run//step'],

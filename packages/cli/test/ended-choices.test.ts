@@ -34,18 +34,6 @@ async function runCommand(command: '/interrupt' | '/hide', during: (end: (count:
   return { sent, notes }
 }
 
-test('/hide @agent asks nothing if the agent has one run', async () => {
-  const sent: unknown[] = []
-  const space = {
-    ...{ id: 'ana', runs: [run('r1')], participants: [{ id: 'bot' }] },
-    setVisibility: async (...given: unknown[]) => void sent.push(given),
-  }
-  const view = { lines: {}, ask: () => expect.unreachable() }
-  const flags = { url: 'http://127.0.0.1:1', space: 'demo' }
-  await new CommandRunner({ flags, view, space } as never).runCommand('/hide', '@bot')
-  expect(sent).toEqual([['r1', false]])
-})
-
 describe.each(['/interrupt', '/hide'] as const)('%s', (command) => {
   const over = { sent: [], notes: ['it has ended in the meantime'] }
 

@@ -355,8 +355,8 @@ export class CommandRunner {
     const runs = space.runs.filter((run) => owner === undefined || run.owner === owner).slice(-9)
     if (runs.length === 0) return view.notify('no agent thinks at present')
     const question = `${isShown ? 'show' : 'hide'} the thoughts of which run, for everyone?`
-    // Takes the latest run of the named agent if it is the only one, or if the user cannot be asked to choose.
-    const isNamed = owner !== undefined && (view.lines === undefined || runs.length === 1)
+    // If the user cannot be asked to choose, takes the latest run of the named agent.
+    const isNamed = view.lines === undefined && owner !== undefined
     const at = isNamed ? runs.length - 1 : await this.#askWhich(question, runs.map(toWork))
     const run = at === undefined ? undefined : runs[at]
     if (run !== undefined) await space.setVisibility(run.context, isShown)
